@@ -1,0 +1,27 @@
+# Two commands on a fresh machine: `make reproduce` and `make test`. Both may be repeated at any time.
+PYTHON ?= python3
+BIN := .venv/bin
+STAMP := .venv/.installed
+
+.PHONY: reproduce test install bench clean
+
+reproduce: $(STAMP)
+	$(BIN)/karat reproduce --scale quick --out report
+
+test: $(STAMP)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist worksteal
+
+install: $(STAMP)
+
+$(STAMP): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit("karat needs Python 3.11 or newer, this is %d.%d" % sys.version_info[:2] if sys.version_info < (3, 11) else 0)'
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt torch
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[images,check,dev]'
+	@touch $@
+
+clean:
+	rm -rf .venv report .pytest_cache .mypy_cache .ruff_cache

@@ -1,0 +1,1 @@
+"""karat: a laboratory for the theory of robust feature learning."""

@@ -1,0 +1,130 @@
+"""karat from Python: run an experiment, check a claim, reproduce a paper."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+from karat import claims
+from karat.claims import Check, Claim, get_statement, judge_claim
+from karat.experiments.experiment import Cell, cells, find_experiment
+from karat.experiments.record import Record
+from karat.lab import Progress, Store, default_path, iterate, run_cells
+
+
+def run(
+    experiment: str,
+    *,
+    scale: str = "quick",
+    seeds: int | None = None,
+    store: Store | str | Path | None = None,
+    workers: int | None = None,
+    inline: bool = False,
+    progress: Progress | None = None,
+    **overrides: Any,
+) -> list[Record]:
+    """Run an experiment and return its records, computing only the cells the store does not have.
+
+    Args:
+        experiment: name, or "package.module:ATTRIBUTE" of your own; scale: `tiny`, `quick` or `full`;
+        seeds: instead of the preset's; store: file, by default KARAT_STORE or .karat/store.sqlite;
+        workers: processes, one per core by default; inline: compute in this process;
+        progress: listener; overrides: settings, such as `d=4000`.
+    """
+    wanted = cells(find_experiment(experiment), scale, seeds, overrides)
+    with opened(store) as place:
+        return run_cells(wanted, place, workers=workers, inline=inline, progress=progress)
+
+
+def check(
+    claim_id: str,
+    *,
+    scale: str = "quick",
+    seeds: int | None = None,
+    store: Store | str | Path | None = None,
+    workers: int | None = None,
+    inline: bool = False,
+    progress: Progress | None = None,
+    **overrides: Any,
+) -> Claim:
+    """Check one claim: run its experiment and judge the statement; a claim that is only stated has no verdict.
+
+    Args:
+        claim_id: such as "benign.thm3.1.3"; the others as in `run`.
+    """
+    statement, test = get_statement(claim_id), claims.CHECKS.get(claim_id)
+    if test is None:
+        return judge_claim(statement, None, [])
+    wanted = check_cells(test, scale, seeds, overrides)
+    with opened(store) as place:
+        records = run_cells(wanted, place, workers=workers, inline=inline, progress=progress)
+    return judge_claim(statement, test, records, scale)
+
+
+def check_cells(
+    check: Check, scale: str, seeds: int | None = None, overrides: Mapping[str, Any] | None = None
+) -> list[Cell]:
+    """Return the cells a check needs; a scale on which it makes no sense is a ValueError."""
+    if scale not in check.scales:
+        listed = ", ".join(check.scales)
+        raise ValueError(f"`{check.claim_id}` has no scale `{scale}`; its scales are {listed}.")
+    return cells(find_experiment(check.experiment), scale, seeds, overrides)
+
+
+def plan(papers: Sequence[str], scale: str, seeds: int | None = None) -> dict[str, list[Cell]]:
+    """Return the cells behind all executable claims of the papers: experiment -> cells, cheap ones first."""
+    cost: dict[str, float] = {}
+    found: dict[str, list[Cell]] = {}
+    for test in _checks(papers, scale):
+        if test.experiment not in found:
+            found[test.experiment] = check_cells(test, scale, seeds)
+            preset = find_experiment(test.experiment).preset(scale)
+            cost[test.experiment] = len(found[test.experiment]) * preset.cell_seconds
+    return {name: found[name] for name in sorted(found, key=lambda name: (cost[name], name))}
+
+
+def reproduce(
+    planned: Mapping[str, Sequence[Cell]],
+    papers: Sequence[str],
+    scale: str,
+    store: Store,
+    *,
+    workers: int | None = None,
+    progress: Progress | None = None,
+    after: Callable[[str], None] = lambda experiment: None,
+) -> list[Claim]:
+    """Run the planned cells as one sweep and judge the executable claims of the papers.
+
+    Args:
+        planned: what `plan` returned; after: called with the name of each experiment when its last cell is
+            saved, while the workers go on with the next one.
+    """
+    every = [cell for group in planned.values() for cell in group]
+    left = Counter(cell.experiment for cell in store.missing(every))
+    with closing(iterate(every, store, workers=workers, progress=progress)) as records:
+        for record in records:
+            left[record.experiment] -= 1
+            if left[record.experiment] == 0:
+                after(record.experiment)
+    found = {name: [store.get(cell) for cell in group] for name, group in planned.items()}
+    return [
+        judge_claim(get_statement(test.claim_id), test, [r for r in found[test.experiment] if r], scale)
+        for test in _checks(papers, scale)
+    ]
+
+
+@contextmanager
+def opened(store: Store | str | Path | None) -> Iterator[Store]:
+    """Yield the store itself, or one opened for the time being (None: the default one)."""
+    if isinstance(store, Store):
+        yield store
+        return
+    with Store(default_path() if store is None else store) as place:
+        yield place
+
+
+def _checks(papers: Sequence[str], scale: str) -> list[Check]:
+    listed = [get_statement(test.claim_id) for test in claims.CHECKS.values()]
+    own = {statement.id for statement in listed if statement.paper in papers}
+    return [test for test in claims.CHECKS.values() if test.claim_id in own and scale in test.scales]

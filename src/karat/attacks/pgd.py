@@ -1,0 +1,132 @@
+"""Projected gradient descent on the margin."""
+
+import math
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import torch
+from torch import Tensor
+
+from karat.attacks.method import Method, require_generator
+from karat.core.ball import Ball
+from karat.core.checks import require_choice, require_integer, require_number
+from karat.core.classifier import Classifier
+from karat.core.losses import Loss
+from karat.core.norms import per_sample
+
+Gradient = Literal["steepest", "normalised", "sign", "raw"]
+Keep = Literal["best", "last"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class PGD:
+    """Repeated small steps against the margin's gradient, each followed by the projection to the ball.
+
+        delta_{t+1} = Project(delta_t - step * direction(grad margin(x + delta_t)))
+
+    Args:
+        steps: gradient steps of one run.
+        step: absolute length of a step; or
+        step_ratio: its length as a share of each sample's tau (2.5 / steps unless one of them is given).
+        gradient: "steepest" moves to the extreme point of an l_p ball of radius `step`, p being the ball's
+            own; "normalised" does so for l_2, "sign" for l_inf, whatever the ball; "raw" uses the gradient.
+        loss: with "raw", weight the gradient by -loss'(margin), i.e. ascend the loss instead of the margin.
+        restarts: runs in all; every run after the first starts at a random point of the ball.
+        random_start: whether the first run does, too.
+        start: another attack whose perturbation the first run starts from; zero when None.
+        keep: "best" returns every sample's smallest margin met (its start included), "last" the last point.
+
+    Reading: lazy and benign print a constant step, 2.5 R / 100 over 100 steps and alpha / 5 over 20; both are
+    `step_ratio`. Where the gradient vanishes a sample does not move: starts and restarts are for those.
+
+    Ref: lazy, Alg 1
+    """
+
+    steps: int = 20
+    step: float | None = None
+    step_ratio: float | None = None
+    gradient: Gradient = "steepest"
+    loss: Loss | None = None
+    restarts: int = 1
+    random_start: bool = False
+    start: Method | None = None
+    keep: Keep = "best"
+
+    def __post_init__(self) -> None:
+        require_integer(self.steps, "steps", "PGD", minimum=1)
+        require_integer(self.restarts, "restarts", "PGD", minimum=1)
+        require_choice(self.gradient, "gradient", "PGD", get_args(Gradient))
+        require_choice(self.keep, "keep", "PGD", get_args(Keep))
+        if self.step is not None and self.step_ratio is not None:
+            raise ValueError("`PGD` takes `step` or `step_ratio`, not both.")
+        for name in ("step", "step_ratio"):
+            if getattr(self, name) is not None:
+                require_number(getattr(self, name), name, "PGD", positive=True)
+        if self.loss is not None and self.gradient != "raw":
+            raise ValueError(
+                f'`loss` of `PGD` changes nothing unless `gradient` is "raw", got {self.gradient!r}.'
+            )
+        if self.start is not None and self.random_start:
+            raise ValueError("`PGD` takes `start` or `random_start`, not both.")
+
+    def __call__(
+        self,
+        classifier: Classifier,
+        x: Tensor,
+        y: Tensor,
+        ball: Ball,
+        *,
+        generator: torch.Generator | None = None,
+    ) -> Tensor:
+        """Perturbations shaped like x; a generator is needed only if something is random."""
+        delta, margin = self._run(classifier, x, y, ball, self._first(classifier, x, y, ball, generator))
+        for _ in range(self.restarts - 1):
+            start = ball.sample(x, generator=require_generator(generator, "PGD"))
+            other, other_margin = self._run(classifier, x, y, ball, start)
+            delta, margin = better(delta, margin, other, other_margin)
+        return delta
+
+    def _first(
+        self, classifier: Classifier, x: Tensor, y: Tensor, ball: Ball, generator: torch.Generator | None
+    ) -> Tensor:
+        if self.start is not None:
+            return self.start(classifier, x, y, ball, generator=generator)
+        if self.random_start:
+            return ball.sample(x, generator=require_generator(generator, "PGD"))
+        return torch.zeros_like(x)
+
+    def _run(
+        self, classifier: Classifier, x: Tensor, y: Tensor, ball: Ball, delta: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        """One run: its perturbations and, where they are compared later, their margins."""
+        length = self._length(x, ball)
+        step_ball = Ball({"normalised": 2.0, "sign": math.inf}.get(self.gradient, ball.p), length)
+        best, best_margin = delta, x.new_full((len(x),), math.inf)
+        for _ in range(self.steps):
+            margin, gradient = classifier.margin_and_gradient(x + delta, y)
+            if self.keep == "best":
+                best, best_margin = better(best, best_margin, delta, margin)
+            if self.gradient == "raw":
+                weight = length if self.loss is None else -length * self.loss.derivative(margin)
+                move = gradient * per_sample(weight, x)
+            else:
+                move = step_ball.extreme_point(gradient)
+            delta = ball.project(torch.sub(delta, move, out=move), x)
+        if self.keep == "last" and self.restarts == 1:
+            return delta, best_margin
+        margin = classifier.margin(x + delta, y)
+        return better(best, best_margin, delta, margin) if self.keep == "best" else (delta, margin)
+
+    def _length(self, x: Tensor, ball: Ball) -> Tensor:
+        if self.step is not None:
+            return x.new_full((len(x),), self.step)
+        ratio = 2.5 / self.steps if self.step_ratio is None else self.step_ratio
+        return ratio * ball.radius(x)
+
+
+def better(delta: Tensor, margin: Tensor, other: Tensor, other_margin: Tensor) -> tuple[Tensor, Tensor]:
+    """Per sample, the perturbation of smaller margin; the first one where they tie."""
+    wins = other_margin < margin
+    if bool(wins.all()):
+        return other, other_margin
+    return torch.where(per_sample(wins, delta), other, delta), torch.where(wins, other_margin, margin)

@@ -1,0 +1,55 @@
+"""Statements of "Convergence of Adversarial Training in Overparametrized Neural Networks"."""
+
+from karat.claims.statement import tabulate
+
+CONVERGENCE = tabulate(
+    "convergence",
+    """
+eq1 | Eq 1 | 68 | definition
+  Deep net f = <a, x_depth> with x_0 = A x, x_h = relu(W_h x_{h-1}), entries of A and W_h from N(0, 2/m), a
+  from N(0, 1), and only the W_h trained.
+def3.1 | Def 3.1 | 84 | definition
+  A perturbation set B(x) is compatible with the data if closures that meet carry equal labels.
+def3.2 | Def 3.2 | 88 | definition
+  A perturbation function A(W, x) returns any point of B(x): the identity, a heuristic attack or the worst
+  case.
+def3.3 | Def 3.3 | 94 | definition
+  Surrogate loss L_A(W) = mean_i loss(f(W, A(W, x_i)), y_i), the quantity adversarial training descends.
+def3.4 | Def 3.4 | 104 | definition
+  Robust loss L_*(W): the surrogate loss under the strongest perturbation function.
+thm4.1 | Thm 4.1 | 134 | upper
+  Projected gradient descent in the per-layer ball of radius R/sqrt(m), m >= R^9 depth^16/tol^7, lr ~ tol/(m
+  depth^2), reaches min_t L_A(W_t) <= min over the ball of L_* + tol for any attack A.
+thm5.1 | Thm 5.1 | 180 | upper
+  Two-layer nets with a smooth activation and m >= R^4/tol^2 reach the same bound with lr ~ tol and
+  sqrt(m)/lr steps, without a projection.
+thm5.1.regret | Eq 16 | 551 | upper
+  Regret recursion of unprojected training: |W_t - W_*|^2 <= (1 + c lr/sqrt(m)) |W_{t-1} - W_*|^2 + 2 lr
+  (L_*(W_*) - L_A(W_{t-1})) + O(lr^2).
+thm5.1.exit | App B | 543 | qualitative
+  Unprojected training either stays within 3R of its start or has met the target loss before it leaves.
+def5.1 | Def 5.1 | 190 | definition
+  Neural tangent kernel K(x, x') = <x, x'> E[act'(<w, x>) act'(<w, x'>)] with w from N(0, I).
+asm5.2 | Asm 5.2 | 200 | existence
+  The kernel's function space holds an f with |f(x') - y_i| <= tol for every i and every x' in B(x_i).
+thm5.2 | Thm 5.2 | 208 | existence
+  For m >= R^4/tol^2 a net with robust training loss L_* <= tol lies within R of the initialisation, R
+  depending on data, perturbation set and tol only.
+cor5.1 | Cor 5.1 | 214 | existence
+  Adversarial training with lr ~ tol for R^2/(tol lr) steps on m >= R^4/tol^2 neurons reaches min_t L_A <=
+  tol.
+thm5.2.built | Thm 5.2 | 655 | existence
+  The robust net of the proof, w_i = w_i0 + a_i sqrt(m/4) c_i and its mirrored twin, built from a kernel
+  function g: sup |f - g| <= C |g|^2/(4 sqrt(m)) + C |g| (2 sqrt(d) + ...)/sqrt(m/2), robust loss certified.
+appC.2 | App C.2 | 748 | existence
+  With the quadratic ReLU on the sphere of radius sqrt(d), width ~ tol^-(d+1) log(1/tol) and sqrt(m)/lr
+  steps give min_t L_A <= tol without assuming a robust classifier in the kernel's space.
+thm6.1 | Thm 6.1 | 252 | lower
+  A class that robustly interpolates any n points more than 2 tau apart has VC dimension >= ceil(n/2) d (it
+  shatters ceil(n/2) clusters of d points), against O(n log n) for ordinary interpolation.
+vs-lazy | Eq 4 | 164 | qualitative
+  Does a robust net exist in the lazy ball? Paired initialisation makes grad_x f = 0 at the start and
+  removes the ~ sqrt(d/2) gradient on which the lazy theorem rests, so |f|/|grad f| stays constant instead
+  of ~ 1/sqrt(d).
+""",
+)

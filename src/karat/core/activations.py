@@ -1,0 +1,250 @@
+"""Activations of the five papers with their derivatives, and Gaussian smoothings in closed form.
+
+Smoothing is the expectation over neuron noise: phi smoothed at z is E phi(z + rho), rho ~ N(0, sigma^2).
+"""
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar, Protocol
+
+import torch
+from torch import Tensor
+
+from karat.core.checks import require_number
+
+
+class Activation(Protocol):
+    """A scalar function applied to every entry, its derivative, and where that derivative jumps."""
+
+    @property
+    def kinks(self) -> tuple[float, ...]:
+        """Points where the derivative jumps."""
+        ...
+
+    @property
+    def piecewise_linear(self) -> bool:
+        """Whether the function is linear between its kinks."""
+        ...
+
+    def __call__(self, z: Tensor) -> Tensor:
+        """Value at every entry."""
+        ...
+
+    def derivative(self, z: Tensor) -> Tensor:
+        """Derivative at every entry; at a kink the value that autograd returns."""
+        ...
+
+
+@dataclass(frozen=True)
+class Relu:
+    """max(z, 0). Reading: the derivative at 0 is 0."""
+
+    kinks: ClassVar[tuple[float, ...]] = (0.0,)
+    piecewise_linear: ClassVar[bool] = True
+
+    def __call__(self, z: Tensor) -> Tensor:
+        """max(z, 0); not `clamp_min`, whose autograd derivative at 0 is 1."""
+        return torch.relu(z)
+
+    def derivative(self, z: Tensor) -> Tensor:
+        """1 where z > 0."""
+        return (z > 0).to(z.dtype)
+
+
+@dataclass(frozen=True)
+class LeakyRelu:
+    """z for z > 0 and slope * z otherwise.
+
+    Symbols: slope is gamma in benign.
+    """
+
+    slope: float
+    kinks: ClassVar[tuple[float, ...]] = (0.0,)
+    piecewise_linear: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        require_number(self.slope, "slope", "LeakyRelu", minimum=0, maximum=1)
+
+    def __call__(self, z: Tensor) -> Tensor:
+        """max(z, slope * z)."""
+        return torch.where(z > 0, z, self.slope * z)
+
+    def derivative(self, z: Tensor) -> Tensor:
+        """1 where z > 0, slope elsewhere."""
+        return torch.full_like(z, self.slope).masked_fill(z > 0, 1)
+
+
+@dataclass(frozen=True)
+class SmoothLeakyRelu:
+    """Leaky ReLU with its corner replaced by a parabola on |z| <= 1/smoothness.
+
+        phi(z) = z - q for z >= 1/H,  (1-g)/4 H z^2 + (1+g)/2 z,  g z - q for z <= -1/H,  q = (1-g)/(4H)
+
+    Symbols: slope is gamma (g), smoothness is H.
+
+    Ref: benign, Eq 1
+    """
+
+    slope: float
+    smoothness: float
+    kinks: ClassVar[tuple[float, ...]] = ()
+    piecewise_linear: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        require_number(self.slope, "slope", "SmoothLeakyRelu", minimum=0, maximum=1)
+        require_number(self.smoothness, "smoothness", "SmoothLeakyRelu", positive=True)
+
+    def __call__(self, z: Tensor) -> Tensor:
+        """Three pieces that meet with equal value and slope."""
+        g, H = self.slope, self.smoothness
+        near = z.clamp(-1 / H, 1 / H)  # the square of a huge z would overflow, and with it the gradient
+        inner = (1 - g) / 4 * H * near.square() + (1 + g) / 2 * near
+        outer = torch.where(z > 0, z, g * z) - (1 - g) / (4 * H)
+        return torch.where(z.abs() <= 1 / H, inner, outer)
+
+    def derivative(self, z: Tensor) -> Tensor:
+        """From slope to 1, linearly across the parabola."""
+        g, H = self.slope, self.smoothness
+        return (1 + g) / 2 + (1 - g) / 2 * (H * z).clamp(-1, 1)
+
+
+@dataclass(frozen=True)
+class TruncatedRelu:
+    """min(1, max(z, 0)). Reading: the derivative is 1 on 0 < z < 1 and 0 at both ends.
+
+    Ref: features, Eq 2
+    """
+
+    kinks: ClassVar[tuple[float, ...]] = (0.0, 1.0)
+    piecewise_linear: ClassVar[bool] = True
+
+    def __call__(self, z: Tensor) -> Tensor:
+        """Clamp to [0, 1]; not `clamp`, whose autograd derivative is 1 at both ends."""
+        return torch.nn.functional.hardtanh(z, 0.0, 1.0)
+
+    def derivative(self, z: Tensor) -> Tensor:
+        """1 strictly between 0 and 1."""
+        return ((z > 0) & (z < 1)).to(z.dtype)
+
+
+@dataclass(frozen=True)
+class QuadraticRelu:
+    """max(z, 0)^2.
+
+    Ref: convergence, App C.2
+    """
+
+    kinks: ClassVar[tuple[float, ...]] = ()
+    piecewise_linear: ClassVar[bool] = False
+
+    def __call__(self, z: Tensor) -> Tensor:
+        """Square of the positive part."""
+        return z.clamp_min(0).square()
+
+    def derivative(self, z: Tensor) -> Tensor:
+        """Twice the positive part."""
+        return 2 * z.clamp_min(0)
+
+
+@dataclass(frozen=True)
+class Quadratic:
+    """z^2.
+
+    Ref: features, Sec E.5
+    """
+
+    kinks: ClassVar[tuple[float, ...]] = ()
+    piecewise_linear: ClassVar[bool] = False
+
+    def __call__(self, z: Tensor) -> Tensor:
+        """z squared."""
+        return z.square()
+
+    def derivative(self, z: Tensor) -> Tensor:
+        """2 z."""
+        return 2 * z
+
+
+@dataclass(frozen=True)
+class SmoothedRelu:
+    """E max(z + rho, 0) = z Phi(z/sigma) + sigma phi(z/sigma), rho ~ N(0, sigma^2).
+
+    Ref: purification, Sec 4
+    """
+
+    sigma: float
+    kinks: ClassVar[tuple[float, ...]] = ()
+    piecewise_linear: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        require_number(self.sigma, "sigma", "SmoothedRelu", positive=True)
+
+    def __call__(self, z: Tensor) -> Tensor:
+        """max(z, 0) + sigma h(|z|/sigma), h the Gaussian mean excess: no cancellation in the far tail."""
+        # h is 0 in float64 beyond 40, and `where` gives |z| the slope at 0 that makes autograd return Phi(0).
+        u = (torch.where(z > 0, z, -z) / self.sigma).clamp_max(40)
+        mills = math.sqrt(math.pi / 2) * torch.special.erfcx(u / math.sqrt(2))
+        density = torch.exp(-u.square() / 2) / math.sqrt(2 * math.pi)
+        return torch.relu(z) + self.sigma * density * (1 - u * mills)
+
+    def derivative(self, z: Tensor) -> Tensor:
+        """Phi(z / sigma)."""
+        return torch.special.ndtr(z / self.sigma)
+
+
+@dataclass(frozen=True)
+class SmoothedTruncatedRelu:
+    """E min(1, max(z + xi, 0)) = S(z) - S(z - 1), with S the smoothed ReLU.
+
+    Ref: features, Eq 3
+    """
+
+    sigma: float
+    kinks: ClassVar[tuple[float, ...]] = ()
+    piecewise_linear: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        require_number(self.sigma, "sigma", "SmoothedTruncatedRelu", positive=True)
+
+    def __call__(self, z: Tensor) -> Tensor:
+        """Evaluated on the small side of z = 1/2, by the symmetry phi(1 - z) = 1 - phi(z)."""
+        smoothed, left = SmoothedRelu(self.sigma), torch.where(z <= 0.5, z, 1 - z)
+        value = smoothed(left) - smoothed(left - 1)
+        return torch.where(z <= 0.5, value, 1 - value)
+
+    def derivative(self, z: Tensor) -> Tensor:
+        """Phi(z/sigma) - Phi((z-1)/sigma), again on the small side."""
+        left = torch.minimum(z, 1 - z)
+        return torch.special.ndtr(left / self.sigma) - torch.special.ndtr((left - 1) / self.sigma)
+
+
+@dataclass(frozen=True)
+class Softplus:
+    """log(1 + exp(z)), an activation whose derivative is Lipschitz, as the two-layer theorem asks.
+
+    Ref: convergence, Asm 5.1
+    """
+
+    kinks: ClassVar[tuple[float, ...]] = ()
+    piecewise_linear: ClassVar[bool] = False
+
+    def __call__(self, z: Tensor) -> Tensor:
+        """Stable at both ends."""
+        return torch.logaddexp(z, torch.zeros_like(z))
+
+    def derivative(self, z: Tensor) -> Tensor:
+        """The logistic function."""
+        return torch.sigmoid(z)
+
+
+ACTIVATIONS: dict[str, type[Activation]] = {
+    "relu": Relu,
+    "leaky_relu": LeakyRelu,
+    "smooth_leaky_relu": SmoothLeakyRelu,
+    "truncated_relu": TruncatedRelu,
+    "quadratic_relu": QuadraticRelu,
+    "quadratic": Quadratic,
+    "smoothed_relu": SmoothedRelu,
+    "smoothed_truncated_relu": SmoothedTruncatedRelu,
+    "softplus": Softplus,
+}

@@ -1,0 +1,112 @@
+"""Argument checks whose messages say what is wrong, where, and what was given."""
+
+import math
+from collections.abc import Collection
+from numbers import Integral, Real
+from typing import Any
+
+from torch import Tensor
+
+
+class ShapeError(ValueError):
+    """A tensor does not have the shape its role demands."""
+
+
+def require_number(
+    value: Any,
+    name: str,
+    owner: str,
+    *,
+    minimum: float | None = None,
+    maximum: float | None = None,
+    positive: bool = False,
+) -> float:
+    """Return `value` as a float if it is a finite real number inside the stated range.
+
+    >>> require_number(-0.1, "tau", "Ball", minimum=0)
+    Traceback (most recent call last):
+    ...
+    ValueError: `tau` of `Ball` must be a finite number >= 0, got -0.1.
+    """
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise TypeError(f"`{name}` of `{owner}` must be a number, got {value!r}.")
+    number = float(value)
+    bounds = [f">= {minimum:g}"] if minimum is not None else []
+    bounds += [f"<= {maximum:g}"] if maximum is not None else []
+    bounds += ["> 0"] if positive else []
+    outside = (
+        not math.isfinite(number)
+        or (minimum is not None and number < minimum)
+        or (maximum is not None and number > maximum)
+        or (positive and number <= 0)
+    )
+    if outside:
+        wanted = " ".join(["a finite number", " and ".join(bounds)]).strip()
+        raise ValueError(f"`{name}` of `{owner}` must be {wanted}, got {value}.")
+    return number
+
+
+def require_integer(value: Any, name: str, owner: str, *, minimum: int | None = None) -> int:
+    """Return `value` as an int if it is a whole number at least `minimum`.
+
+    >>> require_integer(0, "d", "NoisyMixture", minimum=1)
+    Traceback (most recent call last):
+    ...
+    ValueError: `d` of `NoisyMixture` must be a whole number >= 1, got 0.
+    """
+    wanted = "a whole number" + (f" >= {minimum}" if minimum is not None else "")
+    if isinstance(value, bool) or not isinstance(value, Integral):
+        raise TypeError(f"`{name}` of `{owner}` must be {wanted}, got {value!r}.")
+    if minimum is not None and value < minimum:
+        raise ValueError(f"`{name}` of `{owner}` must be {wanted}, got {value}.")
+    return int(value)
+
+
+def require_choice(value: Any, name: str, owner: str, choices: Collection[Any]) -> Any:
+    """Return `value` if it is one of `choices`; the message lists them.
+
+    >>> require_choice("l3", "norm", "Ball", ["l1", "l2"])
+    Traceback (most recent call last):
+    ...
+    ValueError: `norm` of `Ball` must be one of 'l1', 'l2'; got 'l3'.
+    """
+    if value not in choices:
+        listed = ", ".join(repr(choice) for choice in choices)
+        raise ValueError(f"`{name}` of `{owner}` must be one of {listed}; got {value!r}.")
+    return value
+
+
+def require_shape(tensor: Tensor, name: str, shape: tuple[int | None, ...]) -> Tensor:
+    """Return `tensor` if its shape matches, `None` standing for any length.
+
+    >>> import torch
+    >>> require_shape(torch.zeros(3, 2), "x", (None, 5))
+    Traceback (most recent call last):
+    ...
+    karat.core.checks.ShapeError: `x` must have shape (*, 5), got (3, 2).
+    """
+    if not isinstance(tensor, Tensor):
+        raise TypeError(f"`{name}` must be a tensor, got {type(tensor).__name__}.")
+    fits = tensor.dim() == len(shape) and all(
+        want is None or have == want for have, want in zip(tensor.shape, shape, strict=True)
+    )
+    if not fits:
+        wanted = "(" + ", ".join("*" if want is None else str(want) for want in shape)
+        wanted += ",)" if len(shape) == 1 else ")"
+        raise ShapeError(f"`{name}` must have shape {wanted}, got {tuple(tensor.shape)}.")
+    return tensor
+
+
+def require_labels(y: Tensor, n: int) -> Tensor:
+    """Return `y` if it holds n labels, each +1 or -1.
+
+    >>> import torch
+    >>> require_labels(torch.tensor([0.0, 1.0]), 2)
+    Traceback (most recent call last):
+    ...
+    ValueError: `y` must hold the labels +1 and -1 only, got [0.0, 1.0].
+    """
+    require_shape(y, "y", (n,))
+    if not bool((y.abs() == 1).all()):
+        raise ValueError(f"`y` must hold the labels +1 and -1 only, got {y.unique().tolist()[:6]}.")
+    return y

@@ -1,0 +1,198 @@
+"""Intervals over seeds, exact binomial intervals, log-log slopes and crossing points."""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import torch
+from scipy import special, stats
+
+from karat.core.checks import require_choice, require_integer, require_number
+
+Numbers = Sequence[float] | np.ndarray
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A confidence interval [low, high] at the stated level; an end may be infinite."""
+
+    low: float
+    high: float
+    level: float = 0.95
+
+    def __post_init__(self) -> None:
+        _require_level(self.level, "Interval")
+        if not self.low <= self.high:
+            raise ValueError(f"`Interval` must have low <= high, got [{self.low:g}, {self.high:g}].")
+
+    def contains(self, value: float) -> bool:
+        """Whether the value lies inside, ends included."""
+        return self.low <= value <= self.high
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A value with its interval."""
+
+    value: float
+    interval: Interval
+
+
+def _require_level(level: float, owner: str) -> None:
+    if not 0 < require_number(level, "level", owner) < 1:
+        raise ValueError(f"`level` of `{owner}` must be strictly between 0 and 1, got {level}.")
+
+
+def _finite(values: Numbers, name: str, least: int) -> np.ndarray:
+    array = np.asarray(values, dtype=float)
+    if array.ndim != 1 or len(array) < least:
+        raise ValueError(f"`{name}` must hold at least {least} numbers, got shape {array.shape}.")
+    if not np.isfinite(array).all():
+        raise ValueError(f"`{name}` must hold finite numbers.")
+    return array
+
+
+def clopper_pearson(successes: int, trials: int, level: float = 0.95) -> Interval:
+    """Exact binomial interval: covers the probability with at least `level`, whatever the truth.
+
+    >>> interval = clopper_pearson(0, 10)
+    >>> interval.low, round(interval.high, 4)
+    (0.0, 0.3085)
+    """
+    require_integer(trials, "trials", "clopper_pearson", minimum=1)
+    require_integer(successes, "successes", "clopper_pearson", minimum=0)
+    _require_level(level, "clopper_pearson")
+    if successes > trials:
+        raise ValueError(f"`successes` of `clopper_pearson` must be at most {trials}, got {successes}.")
+    tail = (1 - level) / 2
+    low = 0.0 if successes == 0 else float(stats.beta.ppf(tail, successes, trials - successes + 1))
+    high = 1.0 if successes == trials else float(stats.beta.isf(tail, successes + 1, trials - successes))
+    return Interval(low, high, level)
+
+
+def t_interval(values: Numbers, level: float = 0.95) -> Interval:
+    """Student's interval for the mean over independent seeds; two seeds at least."""
+    _require_level(level, "t_interval")
+    array = _finite(values, "values", 2)
+    half = float(stats.t.ppf((1 + level) / 2, len(array) - 1) * array.std(ddof=1) / math.sqrt(len(array)))
+    return Interval(float(array.mean()) - half, float(array.mean()) + half, level)
+
+
+def bootstrap_interval(
+    values: Numbers,
+    statistic: Callable[[np.ndarray], float] = lambda sample: float(np.mean(sample)),
+    level: float = 0.95,
+    *,
+    generator: torch.Generator,
+    draws: int = 2000,
+) -> Interval:
+    """Percentile bootstrap interval of any statistic of one value per seed.
+
+    Reading: with few seeds it is too short; prefer `t_interval` for means below ten seeds.
+    """
+    _require_level(level, "bootstrap_interval")
+    require_integer(draws, "draws", "bootstrap_interval", minimum=1)
+    array = _finite(values, "values", 2)
+    rows = torch.randint(len(array), (draws, len(array)), generator=generator).numpy()
+    replicates = np.array([statistic(array[row]) for row in rows])
+    low, high = np.quantile(replicates, [(1 - level) / 2, (1 + level) / 2])
+    return Interval(float(low), float(high), level)
+
+
+@dataclass(frozen=True)
+class Slope:
+    """y ~ exp(intercept) * x^value, fitted by least squares in log-log coordinates."""
+
+    value: float
+    interval: Interval
+    intercept: float
+
+
+def log_log_slope(x: Numbers, y: Numbers, level: float = 0.95) -> Slope:
+    """Exponent of a power law with its Student interval from the residuals; three points at least.
+
+    >>> round(log_log_slope([1, 2, 4, 8], [3, 12, 48, 192]).value, 10)
+    2.0
+    """
+    _require_level(level, "log_log_slope")
+    xs, ys = _finite(x, "x", 3), _finite(y, "y", 3)
+    if len(xs) != len(ys):
+        raise ValueError(f"`x` and `y` must have the same length, got {len(xs)} and {len(ys)}.")
+    if (xs <= 0).any() or (ys <= 0).any():
+        raise ValueError("a log-log slope needs positive numbers.")
+    u, v = np.log(xs), np.log(ys)
+    centred = u - u.mean()
+    spread = float(centred @ centred)
+    if np.ptp(u) == 0:
+        raise ValueError("a log-log slope needs at least two different x.")
+    slope = float(centred @ v) / spread
+    residual = v - v.mean() - slope * centred
+    half = float(
+        stats.t.ppf((1 + level) / 2, len(u) - 2) * math.sqrt(residual @ residual / (len(u) - 2) / spread)
+    )
+    return Slope(slope, Interval(slope - half, slope + half, level), float(v.mean() - slope * u.mean()))
+
+
+# Accuracies 0 and 1 have no probit; half a count in ten thousand keeps them on the scale.
+_PROBIT_EDGE = 5e-5
+
+
+def crossing_point(
+    x: Numbers,
+    curves: Sequence[Numbers] | np.ndarray,
+    level: float,
+    *,
+    transform: Literal["linear", "probit"] = "linear",
+    confidence: float = 0.95,
+) -> Estimate:
+    """Where a monotone curve first crosses a level, with a Student interval over seeds.
+
+    Each seed's curve is interpolated between the two grid points around its own crossing, on the scale of
+    `transform` (probit straightens accuracies that follow a Gaussian tail). A seed that never crosses makes
+    the crossing unknown on this grid, which is an error rather than a guess.
+
+    Args:
+        x: (g,) increasing grid; curves: (seeds, g) one curve per seed; level: value to cross.
+
+    Returns:
+        mean crossing and interval; a single seed gives an infinite interval.
+
+    Reading: on the probit scale values are clipped to [5e-5, 1 - 5e-5], so a crossing next to an accuracy
+        of exactly 0 or 1 leans on that choice; refine the grid there.
+    """
+    require_choice(transform, "transform", "crossing_point", ("linear", "probit"))
+    require_number(level, "level", "crossing_point")
+    _require_level(confidence, "crossing_point")
+    grid = _finite(x, "x", 2)
+    if (np.diff(grid) <= 0).any():
+        raise ValueError("`x` must increase.")
+    table = np.atleast_2d(np.asarray(curves, dtype=float))
+    if table.ndim != 2 or table.shape[0] == 0 or table.shape[1] != len(grid):
+        raise ValueError(f"`curves` must have shape (seeds, {len(grid)}), got {table.shape}.")
+    if not np.isfinite(table).all():
+        raise ValueError("`curves` must hold finite numbers.")
+    if transform == "probit":
+        if table.min() < 0 or table.max() > 1:
+            raise ValueError("`curves` must lie in [0, 1] for the probit transform.")
+        if not _PROBIT_EDGE < level < 1 - _PROBIT_EDGE:
+            raise ValueError(f"`level` of `crossing_point` is too near 0 or 1 for the probit, got {level}.")
+    points = [_first_crossing(grid, curve, level, transform) for curve in table]
+    if len(points) == 1:
+        return Estimate(points[0], Interval(-math.inf, math.inf, confidence))
+    return Estimate(float(np.mean(points)), t_interval(points, confidence))
+
+
+def _first_crossing(grid: np.ndarray, curve: np.ndarray, level: float, transform: str) -> float:
+    above = curve >= level
+    changes = np.flatnonzero(above[1:] != above[:-1])
+    if len(changes) == 0:
+        side = "above" if above[0] else "below"
+        raise ValueError(f"the curve stays {side} {level:g} on the whole grid: no crossing to report.")
+    left = int(changes[0])
+    ends = np.array([curve[left], level, curve[left + 1]])
+    if transform == "probit":
+        ends = special.ndtri(np.clip(ends, _PROBIT_EDGE, 1 - _PROBIT_EDGE))
+    share = (ends[1] - ends[0]) / (ends[2] - ends[0])
+    return float(grid[left] + share * (grid[left + 1] - grid[left]))

@@ -1,0 +1,83 @@
+"""Data models of the theory: what is sampled, with everything the model knows about each point."""
+
+from karat.data.cluster_law import ClusterLaw, admissible, overlap
+from karat.data.clusters import CLUSTERS, Gaussian, Quartic, TruncatedGaussian
+from karat.data.dictionaries import (
+    DICTIONARIES,
+    coherence,
+    column_sum,
+    draw_dictionary,
+    hadamard,
+    identity,
+    incoherent,
+    orthonormal,
+    row_sum,
+    unitary,
+)
+from karat.data.flips import FLIPS
+from karat.data.hypercube import HypercubeMixture
+from karat.data.noisy_mixture import NoisyMixture
+from karat.data.normaliser import Normaliser
+from karat.data.pattern_dictionary import PatternDictionary
+from karat.data.pattern_law import PatternLaw, codebook_law, independent_law, mixture_law
+from karat.data.pattern_tasks import (
+    hidden_representation_law,
+    interval_law,
+    majority_law,
+    parity_law,
+    random_codes,
+)
+from karat.data.samples import Samples
+from karat.data.sparse_code import MULTI_SCALE, SparseCode
+from karat.data.sparse_coding import SparseCoding, draw_w_star
+from karat.data.sphere import UnitSphere, smallest_distance
+
+DATA_MODELS: dict[str, type] = {
+    "noisy_mixture": NoisyMixture,
+    "sparse_coding": SparseCoding,
+    "pattern_dictionary": PatternDictionary,
+    "hypercube": HypercubeMixture,
+    "sphere": UnitSphere,
+}
+
+__all__ = [
+    "CLUSTERS",
+    "DATA_MODELS",
+    "DICTIONARIES",
+    "FLIPS",
+    "MULTI_SCALE",
+    "ClusterLaw",
+    "Gaussian",
+    "HypercubeMixture",
+    "NoisyMixture",
+    "Normaliser",
+    "PatternDictionary",
+    "PatternLaw",
+    "Quartic",
+    "Samples",
+    "SparseCode",
+    "SparseCoding",
+    "TruncatedGaussian",
+    "UnitSphere",
+    "admissible",
+    "codebook_law",
+    "coherence",
+    "column_sum",
+    "draw_dictionary",
+    "draw_w_star",
+    "hadamard",
+    "hidden_representation_law",
+    "identity",
+    "incoherent",
+    "independent_law",
+    "interval_law",
+    "majority_law",
+    "mixture_law",
+    "orthonormal",
+    "overlap",
+    "parity_law",
+    "random_codes",
+    "row_sum",
+    "smallest_distance",
+    "unitary",
+]

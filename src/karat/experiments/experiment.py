@@ -1,0 +1,150 @@
+"""An experiment is one question with named scales; a cell is one config and one seed of it."""
+
+import importlib
+import itertools
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from karat.experiments.config import config_from_json, config_to_json, hints, read, require_setting
+from karat.experiments.record import config_hash
+
+if TYPE_CHECKING:
+    import torch
+
+Values = dict[str, Any]
+"""What an experiment measures: plain JSON values by name (numbers, flags, texts, lists for curves)."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Preset:
+    """One scale of an experiment: a config, the axes varied around it, and the number of seeds.
+
+    Args:
+        config: frozen dataclass; grid: setting -> its values, the cells are their product;
+        seeds: how many, counted from 0;
+        cell_seconds: rough CPU time of one cell, used only to start cheap experiments first.
+    """
+
+    config: Any
+    grid: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+    seeds: int
+    cell_seconds: float = 1.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Experiment:
+    """One question: a config class, presets `tiny`, `quick`, `full`, and the function that measures.
+
+    Args:
+        name: "paper.item", the key of the export list; title: the question; paper: key of the paper;
+        presets: scale -> preset; run: (config, generator) -> values, raising `Diverged` when training does.
+    """
+
+    name: str
+    title: str
+    paper: str
+    presets: Mapping[str, Preset]
+    run: Callable[[Any, "torch.Generator"], Values]
+
+    def preset(self, scale: str) -> Preset:
+        """Return the preset of a scale; the message of an unknown one lists those there are."""
+        if scale not in self.presets:
+            listed = ", ".join(self.presets)
+            raise ValueError(f"`{self.name}` has no scale `{scale}`; its scales are {listed}.")
+        return self.presets[scale]
+
+    def config(self, values: Mapping[str, Any]) -> Any:
+        """Return the typed config behind the JSON of a record."""
+        return config_from_json(type(next(iter(self.presets.values())).config), values)
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One config and one seed of an experiment, named by the experiment's name."""
+
+    experiment: str
+    config: Any
+    seed: int
+
+    @cached_property
+    def config_json(self) -> dict[str, Any]:
+        """The config as strict JSON."""
+        return config_to_json(self.config)
+
+    @cached_property
+    def config_hash(self) -> str:
+        """Sixteen hex digits that name experiment and config in every process."""
+        return config_hash(self.experiment, self.config_json)
+
+    @property
+    def key(self) -> tuple[str, str, int]:
+        """What names the cell in a store."""
+        return self.experiment, self.config_hash, self.seed
+
+
+def cells(
+    experiment: Experiment, scale: str, seeds: int | None = None, overrides: Mapping[str, Any] | None = None
+) -> list[Cell]:
+    """Return the cells of a scale: the product of the grid axes, then the seeds 0, ..., seeds - 1 of each.
+
+    Args:
+        experiment: the question; scale: name of a preset; seeds: instead of the preset's;
+        overrides: settings as text or typed values; a setting that is an axis of the grid collapses it.
+    """
+    preset = experiment.preset(scale)
+    known = hints(preset.config)
+    fixed = {name: _setting(experiment, known, name, value) for name, value in (overrides or {}).items()}
+    count = preset.seeds if seeds is None else seeds
+    if isinstance(count, bool) or not isinstance(count, int) or count < 1:
+        raise ValueError(f"`seeds` of `{experiment.name}` must be a whole number >= 1, got {count!r}.")
+    axes = {name: axis for name, axis in preset.grid.items() if name not in fixed}
+    found = []
+    for point in itertools.product(*axes.values()):
+        varied = {name: _setting(experiment, known, name, at) for name, at in zip(axes, point, strict=True)}
+        config = _config(preset.config, fixed | varied)
+        found += [Cell(experiment.name, config, seed) for seed in range(count)]
+    return found
+
+
+def find_experiment(name: str) -> Experiment:
+    """Return karat's experiment of that name, or the one at "package.module:ATTRIBUTE" of the user's code.
+
+    An experiment found at an address carries the address as its name, so that worker processes find it too.
+    """
+    if ":" in name:
+        return replace(_imported(name), name=name)
+    from karat.experiments import EXPERIMENTS  # the list imports this module
+
+    if name not in EXPERIMENTS:
+        close = get_close_matches(name, EXPERIMENTS, n=1)
+        meant = f" (did you mean `{close[0]}`?)" if close else ""
+        listed = ", ".join(EXPERIMENTS) or "not there yet"
+        raise ValueError(f"there is no experiment `{name}`{meant}; the experiments are {listed}.")
+    return EXPERIMENTS[name]
+
+
+def _imported(name: str) -> Experiment:
+    module, _, attribute = name.partition(":")
+    try:
+        found = getattr(importlib.import_module(module), attribute)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise ValueError(f"there is no experiment at `{name}`: {error}.") from error
+    if not isinstance(found, Experiment):
+        raise ValueError(f"`{name}` is a {type(found).__name__}, not an Experiment.")
+    return found
+
+
+def _setting(experiment: Experiment, known: Mapping[str, Any], name: str, value: Any) -> Any:
+    require_setting(name, known, experiment.name)
+    return read(value, known[name], name, experiment.name, text=isinstance(value, str))
+
+
+def _config(base: Any, values: Mapping[str, Any]) -> Any:
+    """Replace settings; whatever the config's own checks say comes out as a ValueError of one line."""
+    try:
+        return replace(base, **values)
+    except (TypeError, ValueError) as error:
+        raise ValueError(" ".join(str(error).split())) from error

@@ -1,0 +1,111 @@
+"""One cell computed in this process, on one thread, with its cost."""
+
+import platform
+import sys
+import time
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from karat.core.divergence import Diverged
+from karat.experiments.config import decode, encode
+from karat.experiments.experiment import Cell, find_experiment
+from karat.experiments.record import Record, Status, cell_generator, environment
+from karat.version import __version__
+
+THREADS = 1
+"""Threads per cell, everywhere: the order of floating-point sums depends on the number of threads, and the
+same command must give the same numbers whatever the number of workers. Cores run cells side by side."""
+
+
+def execute(cell: Cell, *, show_traceback: bool = False) -> Record:
+    """Compute one cell; divergence and errors become the status of its record, never an exception."""
+    experiment = find_experiment(cell.experiment)
+    status: Status = "done"
+    values, error = {}, None
+    _reset_peak()
+    start = time.process_time()
+    with one_thread():
+        try:
+            # There and back: a record fresh from the cell equals the one read from a store later.
+            values = decode(encode(experiment.run(cell.config, cell_generator(cell.seed))))
+        except Diverged as reason:
+            status, error = "diverged", _line(reason)
+        except Exception as reason:
+            status, error = "failed", f"{type(reason).__name__}: {_line(reason)}"
+            if show_traceback:
+                traceback.print_exc(file=sys.stderr)
+    cost = time.process_time() - start
+    return _record(cell, status, values, error, cost, _peak_memory_mb())
+
+
+def failure(cell: Cell, error: str) -> Record:
+    """Return the record of a cell whose worker could not finish it."""
+    return _record(cell, "failed", {}, error, 0.0, 0.0)
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Limit torch, numba and the BLAS libraries loaded so far to one thread, then restore them."""
+    import torch
+    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+    numba = sys.modules.get("numba")
+    if numba and numba.config.NUMBA_NUM_THREADS <= THREADS:
+        numba = None
+    before = torch.get_num_threads(), numba.get_num_threads() if numba else 0
+    with threadpool_limits(THREADS):
+        torch.set_num_threads(THREADS)
+        if numba:
+            numba.set_num_threads(THREADS)
+        try:
+            yield
+        finally:
+            torch.set_num_threads(before[0])
+            if numba:
+                numba.set_num_threads(before[1])
+
+
+def _record(
+    cell: Cell, status: Status, values: dict[str, object], error: str | None, seconds: float, memory: float
+) -> Record:
+    return Record(
+        experiment=cell.experiment,
+        config=cell.config_json,
+        seed=cell.seed,
+        status=status,
+        values=values,
+        error=error,
+        cpu_seconds=seconds,
+        peak_memory_mb=memory,
+        version=__version__,
+        environment=environment(THREADS),
+    )
+
+
+def _line(error: BaseException) -> str:
+    return " ".join(str(error).split()) or "no message"
+
+
+def _reset_peak() -> None:
+    """Forget the peak of earlier cells of this process (Linux); elsewhere the peak is one since its start."""
+    try:
+        Path("/proc/self/clear_refs").write_text("5")
+    except OSError:
+        return
+
+
+def _peak_memory_mb() -> float:
+    try:
+        status = Path("/proc/self/status").read_text()
+        # Not ru_maxrss: on Linux a new process inherits in it the peak of the one that started it.
+        return float(status.split("VmHWM:")[1].split()[0]) / 1024
+    except (OSError, IndexError, ValueError):
+        pass
+    try:
+        import resource
+    except ImportError:  # Windows has no such count
+        return 0.0
+    peak = float(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+    return peak / 2**20 if platform.system() == "Darwin" else peak / 1024

@@ -1,0 +1,65 @@
+"""The layout of a store file: its mark, its version, and the steps from one version to the next."""
+
+import sqlite3
+
+APPLICATION = 0x6B617274
+"""SQLite's application id of a karat store ("kart"), written into the header of the file."""
+
+MIGRATIONS: tuple[str, ...] = (
+    """
+    CREATE TABLE schema (version INTEGER NOT NULL);
+    INSERT INTO schema (version) VALUES (0);
+    CREATE TABLE cells (
+        experiment TEXT NOT NULL,
+        config_hash TEXT NOT NULL,
+        seed INTEGER NOT NULL,
+        status TEXT NOT NULL,
+        version TEXT NOT NULL,
+        cpu_seconds REAL NOT NULL,
+        record TEXT NOT NULL,
+        saved_at TEXT NOT NULL DEFAULT (strftime('%Y-%m-%dT%H:%M:%SZ', 'now')),
+        PRIMARY KEY (experiment, config_hash, seed)
+    ) WITHOUT ROWID;
+    """,
+)
+"""Step i brings a store from version i to version i + 1; append, never edit."""
+
+VERSION = len(MIGRATIONS)
+
+
+class SchemaError(ValueError):
+    """The file is not a store this version of karat can use; the message completes "PATH: ..."."""
+
+
+def check(connection: sqlite3.Connection) -> int:
+    """Return the version of a store (0 for an empty file), or raise a SchemaError for any other file."""
+    tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    if not tables:
+        return 0
+    (mark,) = connection.execute("PRAGMA application_id").fetchone()
+    if mark != APPLICATION or not {"schema", "cells"} <= tables:
+        raise SchemaError("not a karat store (an SQLite file of another program).")
+    version = (connection.execute("SELECT MAX(version) FROM schema").fetchone())[0]
+    if not isinstance(version, int):
+        raise SchemaError("not a karat store any more (its schema version is lost).")
+    if version > VERSION:
+        raise SchemaError(
+            f"written by a newer karat (schema {version}, this one reads up to {VERSION}); update karat."
+        )
+    return version
+
+
+def upgrade(connection: sqlite3.Connection) -> None:
+    """Bring an empty or older store to the present version, in one transaction under the write lock."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        for step in MIGRATIONS[check(connection) :]:
+            for statement in filter(str.strip, step.split(";")):
+                connection.execute(statement)
+        connection.execute(f"PRAGMA application_id = {APPLICATION}")
+        connection.execute("UPDATE schema SET version = ?", (VERSION,))
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise

@@ -1,0 +1,27 @@
+"""Networks as values: linear, two-layer, odd two-layer, deep; initialisations; the torch adapter."""
+
+from karat.nets import init
+from karat.nets.deep import Deep
+from karat.nets.linear import Linear
+from karat.nets.module import ModuleClassifier, NetClassifier, as_classifier, to_module
+from karat.nets.net import Net, Parameters
+from karat.nets.odd_two_layer import OddTwoLayer
+from karat.nets.two_layer import TwoLayer, inverse_root_width
+
+NETS = {"linear": Linear, "two_layer": TwoLayer, "odd_two_layer": OddTwoLayer, "deep": Deep}
+
+__all__ = [
+    "NETS",
+    "Deep",
+    "Linear",
+    "ModuleClassifier",
+    "Net",
+    "NetClassifier",
+    "OddTwoLayer",
+    "Parameters",
+    "TwoLayer",
+    "as_classifier",
+    "init",
+    "inverse_root_width",
+    "to_module",
+]

@@ -1,0 +1,172 @@
+"""Initialisations: how the papers draw the weights of a net."""
+
+import math
+
+import torch
+from torch import Tensor
+
+from karat.core.activations import Activation, Relu
+from karat.core.checks import require_integer, require_number
+from karat.nets.deep import Deep
+from karat.nets.odd_two_layer import OddTwoLayer
+from karat.nets.two_layer import TwoLayer, inverse_root_width
+
+
+def _randn(*shape: int, generator: torch.Generator, dtype: torch.dtype) -> Tensor:
+    return torch.randn(*shape, generator=generator, dtype=dtype)
+
+
+def _even(m: int, owner: str) -> int:
+    require_integer(m, "m", owner, minimum=2)
+    if m % 2:
+        raise ValueError(f"`m` of `{owner}` must be even, for neurons come in pairs; got {m}.")
+    return m // 2
+
+
+def gaussian(
+    d: int,
+    m: int,
+    *,
+    generator: torch.Generator,
+    activation: Activation | None = None,
+    dtype: torch.dtype = torch.float64,
+) -> TwoLayer:
+    """Lazy's init: rows N(0, I_d), output weights +-1 at random, scale 1/sqrt m, no biases.
+
+    Ref: lazy, Def 2.1
+    """
+    require_integer(d, "d", "gaussian", minimum=1)
+    require_integer(m, "m", "gaussian", minimum=1)
+    W = _randn(m, d, generator=generator, dtype=dtype)
+    signs = torch.randint(2, (m,), generator=generator).to(dtype) * 2 - 1
+    return TwoLayer(W, signs, activation=activation or Relu(), scale=inverse_root_width(m))
+
+
+def symmetric(
+    d: int,
+    m: int,
+    init_scale: float,
+    *,
+    generator: torch.Generator,
+    activation: Activation | None = None,
+    dtype: torch.dtype = torch.float64,
+) -> TwoLayer:
+    """Benign's zero-function init: w_s = w_{s+m/2} ~ N(0, init_scale^2 I), a = (+1, ..., -1), scale 1/sqrt m.
+
+    Symbols: init_scale is omega_init.
+
+    Ref: benign, Sec 2.1
+    """
+    half = _even(m, "symmetric")
+    require_integer(d, "d", "symmetric", minimum=1)
+    require_number(init_scale, "init_scale", "symmetric", minimum=0)
+    rows = init_scale * _randn(half, d, generator=generator, dtype=dtype)
+    a = torch.cat([torch.ones(half, dtype=dtype), -torch.ones(half, dtype=dtype)])
+    return TwoLayer(rows.repeat(2, 1), a, activation=activation or Relu(), scale=inverse_root_width(m))
+
+
+def paired(
+    d: int,
+    m: int,
+    *,
+    generator: torch.Generator,
+    sd_W: float,
+    sd_a: float | None = None,
+    sd_b: float | None = None,
+    scale: float,
+    activation: Activation | None = None,
+    dtype: torch.dtype = torch.float64,
+) -> TwoLayer:
+    """Neurons in pairs with equal weights and biases and opposite output weights: f = 0 at the start.
+
+    Args:
+        m: stored neurons, both halves counted; sd_W, sd_b: standard deviations of weights and biases;
+        sd_a: standard deviation of the output weights, or None for signs +-1.
+
+    Ref: convergence, Eq 4; features, Sec 3.1
+    """
+    half = _even(m, "paired")
+    require_integer(d, "d", "paired", minimum=1)
+    W = sd_W * _randn(half, d, generator=generator, dtype=dtype)
+    b = None if sd_b is None else sd_b * _randn(half, generator=generator, dtype=dtype)
+    if sd_a is None:
+        a = torch.randint(2, (half,), generator=generator).to(dtype) * 2 - 1
+    else:
+        a = sd_a * _randn(half, generator=generator, dtype=dtype)
+    return TwoLayer(
+        W.repeat(2, 1),
+        torch.cat([a, -a]),
+        b=None if b is None else b.repeat(2),
+        activation=activation or Relu(),
+        scale=scale,
+    )
+
+
+def pytorch_default(
+    d: int,
+    m: int,
+    *,
+    generator: torch.Generator,
+    activation: Activation | None = None,
+    bias: bool = True,
+    dtype: torch.dtype = torch.float64,
+) -> TwoLayer:
+    """torch.nn.Linear(d, m) and Linear(m, 1) as PyTorch draws them: uniform on +-1/sqrt(fan in).
+
+    Ref: benign, Sec 5
+    """
+    require_integer(d, "d", "pytorch_default", minimum=1)
+    require_integer(m, "m", "pytorch_default", minimum=1)
+
+    def uniform(fan_in: int, *shape: int) -> Tensor:
+        return (2 * torch.rand(*shape, generator=generator, dtype=dtype) - 1) / math.sqrt(fan_in)
+
+    W, b, a, c = uniform(d, m, d), uniform(d, m), uniform(m, m), uniform(m, 1)
+    return TwoLayer(
+        W, a, b if bias else None, c.squeeze(0) if bias else None, activation or Relu(), scale=1.0
+    )
+
+
+def small_odd(
+    d: int,
+    m: int,
+    init_scale: float,
+    bias: float,
+    *,
+    generator: torch.Generator,
+    dtype: torch.dtype = torch.float64,
+) -> OddTwoLayer:
+    """Purification's start: w_i ~ N(0, init_scale^2 I), shared bias b = -bias (the paper subtracts it).
+
+    Symbols: init_scale is sigma_0, bias is the paper's b^(0) > 0.
+
+    Ref: purification, Sec 4.1
+    """
+    require_integer(d, "d", "small_odd", minimum=1)
+    require_integer(m, "m", "small_odd", minimum=1)
+    require_number(init_scale, "init_scale", "small_odd", minimum=0)
+    require_number(bias, "bias", "small_odd", minimum=0)
+    W = init_scale * _randn(m, d, generator=generator, dtype=dtype)
+    return OddTwoLayer(W, torch.tensor(-bias, dtype=dtype))
+
+
+def deep_gaussian(
+    d: int,
+    m: int,
+    depth: int,
+    *,
+    generator: torch.Generator,
+    activation: Activation | None = None,
+    dtype: torch.dtype = torch.float64,
+) -> Deep:
+    """Convergence's init: A and W^(h) with entries N(0, 2/m), a with entries N(0, 1).
+
+    Ref: convergence, Eq 1
+    """
+    require_integer(depth, "depth", "deep_gaussian", minimum=1)
+    require_integer(d, "d", "deep_gaussian", minimum=1)
+    require_integer(m, "m", "deep_gaussian", minimum=1)
+    sd = math.sqrt(2 / m)
+    A = sd * _randn(m, d, generator=generator, dtype=dtype)
+    layers = tuple(sd * _randn(m, m, generator=generator, dtype=dtype) for _ in range(depth))
+    return Deep(A, layers, _randn(m, generator=generator, dtype=dtype), activation or Relu())

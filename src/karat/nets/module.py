@@ -1,0 +1,123 @@
+"""One adapter both ways: a karat net as torch.nn.Module, and any model as a Classifier."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from karat.core.checks import ShapeError, require_labels
+from karat.core.classifier import Classifier
+from karat.nets.net import Net
+from karat.nets.two_layer import TwoLayer
+
+
+class NetModule(torch.nn.Module):
+    """A karat net whose tensors are torch parameters, for autograd, optimisers and checkpoints."""
+
+    def __init__(self, net: Net) -> None:
+        super().__init__()
+        self._template = net
+        for name, tensor in net.parameters().items():
+            self.register_parameter(name, torch.nn.Parameter(tensor.detach().clone()))
+
+    def net(self) -> Net:
+        """The karat net with the module's present tensors, still attached to autograd."""
+        return self._template.replace(**dict(self.named_parameters()))
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Outputs (n,)."""
+        return self.net()(x)
+
+
+def to_module(net: Net) -> NetModule:
+    """A torch.nn.Module with the same function and a copy of the same tensors."""
+    return NetModule(net)
+
+
+@dataclass(frozen=True)
+class NetClassifier:
+    """A karat net seen through its margin y f(x), labels +-1, gradients in closed form."""
+
+    net: Any
+
+    def margin(self, x: Tensor, y: Tensor) -> Tensor:
+        """y f(x)."""
+        return require_labels(y, len(x)).to(x.dtype) * self.net(x)
+
+    def margin_and_gradient(self, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+        """y f(x) and y grad_x f."""
+        sign = require_labels(y, len(x)).to(x.dtype)
+        if hasattr(self.net, "value_and_input_gradient"):
+            f, gradient = self.net.value_and_input_gradient(x)
+        else:
+            f, gradient = self.net(x), self.net.input_gradient(x)
+        return sign * f, sign.unsqueeze(1) * gradient
+
+
+@dataclass(frozen=True)
+class ModuleClassifier:
+    """Any callable on tensors seen through its margin, gradients by autograd.
+
+    A scalar output, (n,) or (n, 1), goes with labels +-1; logits (n, classes) go with class indices.
+    """
+
+    model: Callable[[Tensor], Tensor]
+
+    def margin(self, x: Tensor, y: Tensor) -> Tensor:
+        """Margins without a graph."""
+        with torch.no_grad():
+            return self._margin(x, y)
+
+    def margin_and_gradient(self, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+        """Margins and their input gradients from one backward pass."""
+        with torch.enable_grad():
+            leaf = x.detach().requires_grad_(True)
+            margin = self._margin(leaf, y)
+            (gradient,) = torch.autograd.grad(margin.sum(), leaf)
+        return margin.detach(), gradient
+
+    def _margin(self, x: Tensor, y: Tensor) -> Tensor:
+        output = self.model(x)
+        if not isinstance(output, Tensor):
+            raise TypeError(
+                f"the model must return one tensor, got {type(output).__name__}; wrap it to select one."
+            )
+        if output.shape in ((len(x),), (len(x), 1)):
+            return require_labels(y, len(x)).to(output.dtype) * output.reshape(len(x))
+        if output.dim() != 2 or len(output) != len(x):
+            raise ShapeError(
+                f"the model must return (n,), (n, 1) or (n, classes), got {tuple(output.shape)}."
+            )
+        return _logit_margin(output, y)
+
+
+def _logit_margin(logits: Tensor, y: Tensor) -> Tensor:
+    """logit of the true class less the largest other logit."""
+    if y.shape != (len(logits),) or y.is_floating_point():
+        raise ValueError(
+            f"a model with {logits.shape[1]} logits needs class indices `y` as whole numbers (n,)."
+        )
+    if int(y.min()) < 0 or int(y.max()) >= logits.shape[1]:
+        raise ValueError(
+            f"class indices `y` must lie in 0..{logits.shape[1] - 1}, got {int(y.min())}..{int(y.max())}."
+        )
+    true = torch.nn.functional.one_hot(y.long(), logits.shape[1]).bool()
+    return logits[true] - logits.masked_fill(true, -torch.inf).amax(dim=1)
+
+
+def as_classifier(model: Any) -> Classifier:
+    """The Classifier of a karat net, a torch.nn.Module, any callable on tensors, or a Classifier itself."""
+    if hasattr(model, "margin_and_gradient"):
+        classifier: Classifier = model
+        return classifier
+    if isinstance(model, NetModule):
+        model = model.net().replace(**{name: p.detach() for name, p in model.named_parameters()})
+    if isinstance(model, TwoLayer) or hasattr(model, "input_gradient"):
+        return NetClassifier(model)
+    if callable(model):
+        return ModuleClassifier(model)
+    raise TypeError(
+        f"`model` must be a karat net, a torch.nn.Module or a callable, got {type(model).__name__}."
+    )

@@ -1,0 +1,100 @@
+"""The two-layer network of lazy, convergence, benign and features."""
+
+import math
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
+
+from torch import Tensor
+
+from karat.core.activations import Activation, Relu
+from karat.core.checks import require_number, require_shape
+from karat.nets.net import Parameters, check_input
+
+
+@dataclass(frozen=True)
+class TwoLayer:
+    """f(x) = scale * sum_s a_s phi(<w_s, x> + b_s) + c.
+
+    Args:
+        W: (m, d) hidden weights, a row per neuron; a: (m,) output weights;
+        b: (m,) hidden biases, added, or None; c: () output bias or None;
+        activation: phi; scale: 1 or 1/sqrt m, always explicit.
+
+    Symbols: lazy and benign write W with neurons as columns; their net has b = c = None, scale = 1/sqrt m.
+
+    Ref: benign, Sec 2.1; lazy, Sec 2; features, Eq 2; convergence, Eq 4
+    """
+
+    W: Tensor
+    a: Tensor
+    b: Tensor | None = None
+    c: Tensor | None = None
+    activation: Activation = field(default_factory=Relu)
+    scale: float = 1.0
+
+    def __post_init__(self) -> None:
+        require_shape(self.W, "W", (None, None))
+        require_shape(self.a, "a", (self.m,))
+        if self.b is not None:
+            require_shape(self.b, "b", (self.m,))
+        if self.c is not None:
+            require_shape(self.c, "c", ())
+        require_number(self.scale, "scale", "TwoLayer", positive=True)
+
+    @property
+    def m(self) -> int:
+        """Number of hidden neurons."""
+        return self.W.shape[0]
+
+    @property
+    def d(self) -> int:
+        """Input dimension."""
+        return self.W.shape[1]
+
+    def preactivations(self, x: Tensor) -> Tensor:
+        """<w_s, x_i> + b_s, shape (n, m)."""
+        z = check_input(x, self.d, "TwoLayer") @ self.W.T
+        return z if self.b is None else z + self.b
+
+    def output(self, z: Tensor) -> Tensor:
+        """f from preactivations (n, m)."""
+        f = self.activation(z) @ (self.scale * self.a)
+        return f if self.c is None else f + self.c
+
+    def __call__(self, x: Tensor) -> Tensor:
+        """Outputs (n,)."""
+        return self.output(self.preactivations(x))
+
+    def value_and_input_gradient(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        """f(x) and grad_x f = scale * sum_s a_s phi'(z_s) w_s, from one forward pass."""
+        z = self.preactivations(x)
+        return self.output(z), (self.activation.derivative(z) * (self.scale * self.a)) @ self.W
+
+    def input_gradient(self, x: Tensor) -> Tensor:
+        """grad_x f, shape (n, d)."""
+        return self.value_and_input_gradient(x)[1]
+
+    def weight_gradient(self, x: Tensor, residual: Tensor) -> Parameters:
+        """sum_i residual_i d f(x_i)/d parameter, for W, a and the biases that exist."""
+        z = self.preactivations(x)
+        weighted = residual.unsqueeze(1) * self.activation.derivative(z) * (self.scale * self.a)
+        gradient = {"W": weighted.T @ x, "a": self.scale * (residual @ self.activation(z))}
+        if self.b is not None:
+            gradient["b"] = weighted.sum(dim=0)
+        if self.c is not None:
+            gradient["c"] = residual.sum()
+        return gradient
+
+    def parameters(self) -> Parameters:
+        """W, a and the biases that exist."""
+        named = {"W": self.W, "a": self.a, "b": self.b, "c": self.c}
+        return {name: tensor for name, tensor in named.items() if tensor is not None}
+
+    def replace(self, **tensors: Any) -> Self:
+        """The same net with some fields exchanged."""
+        return replace(self, **tensors)
+
+
+def inverse_root_width(m: int) -> float:
+    """The output scaling 1/sqrt m of lazy, convergence and benign."""
+    return 1 / math.sqrt(m)

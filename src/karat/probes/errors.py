@@ -1,0 +1,74 @@
+"""Clean and robust error, with label noise taken into account exactly."""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from karat.attacks.method import Method
+from karat.core.ball import Ball
+from karat.core.classifier import Classifier
+
+
+@dataclass(frozen=True)
+class Errors:
+    """Shares of errors under flipped labels, and what they are made of."""
+
+    clean: float
+    robust: float
+    robust_at_clean_labels: float
+
+
+def mix_flips(error_at_clean_label: float, error_at_flipped_label: float, flip_rate: float) -> float:
+    """Error when a label is flipped with probability flip_rate, independently of the input.
+
+        (1 - beta) P(an allowed point has y_c f <= 0) + beta P(an allowed point has -y_c f <= 0)
+
+    Reading: the second term is not 1 minus the first: near the boundary a ball contains points of both signs.
+        Drawing it exactly keeps the noise of the test labels out of the measurement.
+
+    >>> mix_flips(0.0, 1.0, 0.1)
+    0.1
+
+    Ref: benign, Thm 3.2
+    """
+    return (1 - flip_rate) * error_at_clean_label + flip_rate * error_at_flipped_label
+
+
+def _share(margin: Tensor) -> float:
+    """Share of errors; a NaN margin is one."""
+    return float((~(margin > 0)).double().mean())
+
+
+def flipped_errors(
+    classifier: Classifier,
+    x: Tensor,
+    y_clean: Tensor,
+    ball: Ball,
+    method: Method,
+    flip_rate: float = 0.0,
+    *,
+    generator: torch.Generator | None = None,
+) -> Errors:
+    """Clean and attacked error of labels that are flipped with probability flip_rate.
+
+    The attack's errors are lower bounds on the worst case: a perturbation it misses is not counted.
+
+    Args:
+        x: (n, d) test inputs; y_clean: (n,) their labels before flipping; ball, method: the attack.
+    """
+
+    def attacked(y: Tensor) -> float:
+        delta = method(classifier, x, y, ball, generator=generator)
+        worst = torch.minimum(classifier.margin(x, y), classifier.margin(x + delta, y))
+        return _share(worst)
+
+    robust = attacked(y_clean)
+    opposite = attacked(-y_clean) if flip_rate else 1.0
+    return Errors(
+        clean=mix_flips(
+            _share(classifier.margin(x, y_clean)), _share(classifier.margin(x, -y_clean)), flip_rate
+        ),
+        robust=mix_flips(robust, opposite, flip_rate),
+        robust_at_clean_labels=robust,
+    )

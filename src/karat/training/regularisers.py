@@ -1,0 +1,81 @@
+"""Penalties on the weights, as value and gradient."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+import torch
+from torch import Tensor
+
+from karat.core.checks import require_number
+from karat.nets.net import Net, Parameters
+
+
+class Regulariser(Protocol):
+    """A function of the parameters and its gradient."""
+
+    def value(self, net: Net) -> Tensor:
+        """The penalty, a scalar."""
+        ...
+
+    def gradient(self, net: Net) -> Parameters:
+        """Its gradient, for the parameters it touches."""
+        ...
+
+
+@dataclass(frozen=True)
+class SquaredNorms:
+    """sum over named parameters of decay * |parameter|^2: one decay each, gradient 2 * decay * parameter.
+
+    Symbols: decay is lambda_w for "W" and lambda_a for "a" in features, which has no factor 1/2; usual weight
+        decay lambda/2 |W|^2 is decay = lambda / 2.
+
+    Ref: features, Eq 4
+    """
+
+    decays: Mapping[str, float]
+
+    def __post_init__(self) -> None:
+        for name, decay in self.decays.items():
+            require_number(decay, name, "SquaredNorms", minimum=0)
+
+    def value(self, net: Net) -> Tensor:
+        """The weighted sum of squares."""
+        parameters = net.parameters()
+        return torch.stack(
+            [decay * parameters[name].square().sum() for name, decay in self.decays.items()]
+        ).sum()
+
+    def gradient(self, net: Net) -> Parameters:
+        """2 * decay * parameter."""
+        parameters = net.parameters()
+        return {name: 2 * decay * parameters[name] for name, decay in self.decays.items()}
+
+
+@dataclass(frozen=True)
+class CubicNorms:
+    """decay * sum_i (|w_i|_2^2 / 2 + |w_i|_2^3 / 3), gradient decay * (1 + |w_i|_2) w_i.
+
+    Symbols: decay is lambda.
+
+    Reading: the regulariser prints a cubed l3 norm; its gradient everywhere else in the paper is that of the
+        cubed l2 norm, which is used here.
+
+    Ref: purification, Sec 4
+    """
+
+    decay: float
+
+    def __post_init__(self) -> None:
+        require_number(self.decay, "decay", "CubicNorms", minimum=0)
+
+    def value(self, net: Net) -> Tensor:
+        """Sum over neurons."""
+        length = torch.linalg.vector_norm(net.parameters()["W"], dim=1)
+        return self.decay * (length.square() / 2 + length.pow(3) / 3).sum()
+
+    def gradient(self, net: Net) -> Parameters:
+        """Of the hidden weights only."""
+        W = net.parameters()["W"]
+        length = torch.linalg.vector_norm(W, dim=1, keepdim=True)
+        return {"W": self.decay * (1 + length) * W}
