@@ -1,1 +1,56 @@
-"""karat: a laboratory for the theory of robust feature learning."""
+"""karat: a laboratory for the theory of robust feature learning.
+
+The public names are loaded when first used, so that `import karat` stays quick.
+"""
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from karat.version import __version__
+
+if TYPE_CHECKING:
+    from karat import attacks, bounds, claims, core, data, experiments, nets, probes, training
+    from karat.api import check, run
+    from karat.core.ball import Ball
+    from karat.models import attack, certify, probe
+
+_HOME = {
+    "Ball": "karat.core.ball",
+    "attack": "karat.models",
+    "certify": "karat.models",
+    "probe": "karat.models",
+    "run": "karat.api",
+    "check": "karat.api",
+}
+_PACKAGES = ("attacks", "bounds", "claims", "core", "data", "experiments", "nets", "probes", "training")
+
+__all__ = [
+    "Ball",
+    "__version__",
+    "attack",
+    "attacks",
+    "bounds",
+    "certify",
+    "check",
+    "claims",
+    "core",
+    "data",
+    "experiments",
+    "nets",
+    "probe",
+    "probes",
+    "run",
+    "training",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOME:
+        return getattr(importlib.import_module(_HOME[name]), name)
+    if name in _PACKAGES:
+        return importlib.import_module(f"karat.{name}")
+    raise AttributeError(f"module 'karat' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

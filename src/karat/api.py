@@ -48,7 +48,7 @@ def check(
     progress: Progress | None = None,
     **overrides: Any,
 ) -> Claim:
-    """Check one claim: run its experiment and judge the statement; a claim that is only stated has no verdict.
+    """Check one claim: run its experiment and judge the statement; one that is only stated has no verdict.
 
     Args:
         claim_id: such as "benign.thm3.1.3"; the others as in `run`.
@@ -92,7 +92,7 @@ def reproduce(
     *,
     workers: int | None = None,
     progress: Progress | None = None,
-    after: Callable[[str], None] = lambda experiment: None,
+    after: Callable[[str], object] = lambda experiment: None,
 ) -> list[Claim]:
     """Run the planned cells as one sweep and judge the executable claims of the papers.
 

@@ -121,6 +121,15 @@ def test_records_without_the_value_ask_for_a_new_run(make_record):
     assert "no value 'robust_error'" in claim.caveat
 
 
+def test_an_evaluation_that_finds_no_answer_is_inconclusive(make_record):
+    def evaluate(records):
+        raise ValueError("the curve stays above 0.5 on the whole grid: no crossing to report.")
+
+    claim = judge_claim(STATEMENT, make_check(evaluate=evaluate), [make_record()])
+    assert (claim.verdict, claim.measured) == ("inconclusive", None)
+    assert claim.caveat == "The curve stays above 0.5 on the whole grid: no crossing to report."
+
+
 def test_a_check_judges_its_own_statement_only():
     with pytest.raises(
         ValueError, match=r"the check of 'benign\.fig1' cannot judge the claim 'benign\.thm3\.1\.3'"

@@ -28,7 +28,7 @@ def search_bracket(
         f: margin on the ray; origin: (n,) margins at 0; guess: (n,) first-order crossing, inf allowed;
         end: (n,) right ends, inf allowed; points: resolution; tolerance: relative width of the last bracket.
     """
-    crossing = torch.where(origin <= 0, 0.0, torch.inf)
+    crossing = torch.where(origin <= 0, 0.0, torch.full_like(end, torch.inf))
     lowest, low_value = torch.zeros_like(end), origin.clone()
     left, left_value = torch.zeros_like(end), origin.clone()
     right, right_value = torch.full_like(end, torch.inf), torch.full_like(end, torch.inf)

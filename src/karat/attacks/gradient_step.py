@@ -103,4 +103,4 @@ class GradientStep:
         margin, gradient = classifier.margin_and_gradient(x, y)
         ray, end = ray_in_ball(classifier, x, y, -gradient, ball)
         search = search_ray(ray, margin, gradient, end, points=self.points)
-        return ray.perturbation(past_crossing(ray, search, end))
+        return ray.perturbation(past_crossing(ray, search, margin, end))

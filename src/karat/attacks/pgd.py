@@ -103,7 +103,7 @@ class PGD:
         step_ball = Ball({"normalised": 2.0, "sign": math.inf}.get(self.gradient, ball.p), length)
         best, best_margin = delta, x.new_full((len(x),), math.inf)
         for _ in range(self.steps):
-            margin, gradient = classifier.margin_and_gradient(x + delta, y)
+            margin, gradient = (t.detach() for t in classifier.margin_and_gradient(x + delta, y))
             if self.keep == "best":
                 best, best_margin = better(best, best_margin, delta, margin)
             if self.gradient == "raw":

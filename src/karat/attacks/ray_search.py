@@ -5,7 +5,7 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from karat.attacks.bracket import close_in, search_bracket
+from karat.attacks.bracket import search_bracket
 from karat.attacks.breakpoints import search_breakpoints
 from karat.attacks.line import profile_margin
 from karat.attacks.ray import Ray, RaySearch
@@ -13,6 +13,7 @@ from karat.attacks.ray import Ray, RaySearch
 # Entries of one (samples, neurons) table: keeps the sorted tables of wide nets near 200 MB.
 _TABLE = 2**21
 _DOUBLINGS = 60
+_EASY = 12
 
 
 def search_ray(ray: Ray, margin: Tensor, gradient: Tensor, end: Tensor, *, points: int) -> RaySearch:
@@ -47,38 +48,34 @@ def search_ray(ray: Ray, margin: Tensor, gradient: Tensor, end: Tensor, *, point
     return RaySearch(torch.cat([part.crossing for part in parts]), torch.cat([part.lowest for part in parts]))
 
 
-def past_crossing(ray: Ray, search: RaySearch, end: Tensor) -> Tensor:
+def past_crossing(ray: Ray, search: RaySearch, origin: Tensor, end: Tensor) -> Tensor:
     """Positions (n,) where the classifier itself sees a margin <= 0, as little past the crossing as it takes.
 
-    Rounding may leave the margin at a computed crossing positive. Then the step grows by 1, 2, 4, ...
-    rounding units until the margin, evaluated anew, is <= 0, and the excess is bisected away. Rays without a
-    crossing before `end` get their lowest point.
+    Rounding may leave the margin at a computed crossing positive. The step then grows by 1, 2, 4, ...
+    rounding units until the margin, evaluated anew, is below zero by 16 rounding units of the clean margin,
+    so that the verdict survives another order of summation; after 12 doublings any margin <= 0 will do. Rays
+    without a crossing before `end` get their lowest point.
+
+    Args:
+        search: of these rays; origin: (n,) clean margins; end: (n,) float64 ends.
     """
-    t = torch.where(torch.isfinite(search.crossing), search.crossing, search.lowest)
-    rows = torch.isfinite(search.crossing).nonzero().squeeze(1)
-    value = ray.margin(t[rows], rows)
-    rows, value = rows[value > 0], value[value > 0]
-    unit = torch.finfo(ray.x.dtype).eps
+    crossed = torch.isfinite(search.crossing)
+    best = torch.where(crossed, search.crossing, search.lowest)
+    if not bool(crossed.any()):
+        return best
+    # Every evaluation takes the whole batch: a part of it may be summed in another order.
+    value = ray.margin(best)
+    rounding = torch.finfo(ray.x.dtype).eps
+    wanted = -16 * rounding * origin.double().abs()
+    t, open_ = best, crossed & (best > 0) & (value > wanted)
     for k in range(_DOUBLINGS):
-        if len(rows) == 0:
-            return t
-        near = t[rows]
-        far = torch.minimum(search.crossing[rows] * (1 + unit * 2.0**k), end[rows])
-        far_value = ray.margin(far, rows)
-        hit = far_value <= 0
-        if bool(hit.any()):
-            done = rows[hit]
-            ends = (near[hit], far[hit], value[hit], far_value[hit])
-            t[done] = close_in(partial(_margin_of, ray, done), *ends, tolerance=unit)
-        stuck = ~hit & (far >= end[rows])
-        t[rows[stuck]] = search.lowest[rows[stuck]]
-        going = ~hit & ~stuck
-        rows, value = rows[going], far_value[going]
-        t[rows] = far[going]
-    t[rows] = search.lowest[rows]
-    return t
-
-
-def _margin_of(ray: Ray, samples: Tensor, t: Tensor, rows: Tensor) -> Tensor:
-    """Margins on the rays of a subset of the samples, `rows` counting within the subset."""
-    return ray.margin(t, samples[rows])
+        open_ = open_ & (t < end) & (value > (wanted if k < _EASY else 0.0))
+        if not bool(open_.any()):
+            break
+        t = torch.where(open_, torch.minimum(search.crossing * (1 + rounding * 2.0**k), end), t)
+        new = ray.margin(t)
+        best, value = (
+            torch.where(open_ & (new < value), t, best),
+            torch.where(open_, torch.minimum(new, value), value),
+        )
+    return torch.where(crossed & (value > 0), search.lowest, best)

@@ -77,8 +77,9 @@ def judge_claim(
     """Judge a statement on the records of its experiment.
 
     Reading: diverged and failed cells are left out of the numbers and named in the caveat; if nothing but
-    diverged cells is left the claim is `inconclusive`, if all failed it stays unjudged. A hypothesis that any
-    config violates puts the claim `out of regime`; its numbers are kept.
+    diverged cells is left the claim is `inconclusive`, if all failed it stays unjudged. A ValueError of the
+    evaluation (no crossing on the grid, say) makes it `inconclusive` and becomes the caveat. A hypothesis
+    that any config violates puts the claim `out of regime`; its numbers are kept.
 
     Args:
         statement: what the paper says; check: how it is tested, None if it cannot be yet;
@@ -100,6 +101,10 @@ def judge_claim(
     except KeyError as error:
         missing = f"The records hold no value {error}: they are older than this check, run it again."
         return _claim(statement, check, scale, records=own, unmet=unmet, caveats=[missing, lost])
+    except ValueError as error:
+        finding = Finding(
+            measured=None, interval=None, predicted=None, verdict="inconclusive", caveat=_sentence(error)
+        )
     return _claim(
         statement,
         check,
@@ -160,6 +165,11 @@ def _lost_cells(records: Sequence[Record]) -> str:
     count = Counter(record.status for record in records)
     parts = [f"{count[status]} {status}" for status in ("diverged", "failed") if count[status]]
     return f"Left out of {len(records)} cells: {', '.join(parts)}." if parts else ""
+
+
+def _sentence(error: ValueError) -> str:
+    text = " ".join(str(error).split()) or "The evaluation failed without a reason"
+    return text[0].upper() + text[1:].rstrip(".") + "."
 
 
 def _finite(value: float | None) -> float | None:

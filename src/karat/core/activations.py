@@ -1,9 +1,5 @@
-"""Activations of the five papers with their derivatives, and Gaussian smoothings in closed form.
+"""Activations of the five papers with their derivatives; the Gaussian smoothings live in `smoothings`."""
 
-Smoothing is the expectation over neuron noise: phi smoothed at z is E phi(z + rho), rho ~ N(0, sigma^2).
-"""
-
-import math
 from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
@@ -11,6 +7,8 @@ import torch
 from torch import Tensor
 
 from karat.core.checks import require_number
+from karat.core.smoothings import SmoothedRelu as SmoothedRelu
+from karat.core.smoothings import SmoothedTruncatedRelu as SmoothedTruncatedRelu
 
 
 class Activation(Protocol):
@@ -163,59 +161,6 @@ class Quadratic:
     def derivative(self, z: Tensor) -> Tensor:
         """2 z."""
         return 2 * z
-
-
-@dataclass(frozen=True)
-class SmoothedRelu:
-    """E max(z + rho, 0) = z Phi(z/sigma) + sigma phi(z/sigma), rho ~ N(0, sigma^2).
-
-    Ref: purification, Sec 4
-    """
-
-    sigma: float
-    kinks: ClassVar[tuple[float, ...]] = ()
-    piecewise_linear: ClassVar[bool] = False
-
-    def __post_init__(self) -> None:
-        require_number(self.sigma, "sigma", "SmoothedRelu", positive=True)
-
-    def __call__(self, z: Tensor) -> Tensor:
-        """max(z, 0) + sigma h(|z|/sigma), h the Gaussian mean excess: no cancellation in the far tail."""
-        # h is 0 in float64 beyond 40, and `where` gives |z| the slope at 0 that makes autograd return Phi(0).
-        u = (torch.where(z > 0, z, -z) / self.sigma).clamp_max(40)
-        mills = math.sqrt(math.pi / 2) * torch.special.erfcx(u / math.sqrt(2))
-        density = torch.exp(-u.square() / 2) / math.sqrt(2 * math.pi)
-        return torch.relu(z) + self.sigma * density * (1 - u * mills)
-
-    def derivative(self, z: Tensor) -> Tensor:
-        """Phi(z / sigma)."""
-        return torch.special.ndtr(z / self.sigma)
-
-
-@dataclass(frozen=True)
-class SmoothedTruncatedRelu:
-    """E min(1, max(z + xi, 0)) = S(z) - S(z - 1), with S the smoothed ReLU.
-
-    Ref: features, Eq 3
-    """
-
-    sigma: float
-    kinks: ClassVar[tuple[float, ...]] = ()
-    piecewise_linear: ClassVar[bool] = False
-
-    def __post_init__(self) -> None:
-        require_number(self.sigma, "sigma", "SmoothedTruncatedRelu", positive=True)
-
-    def __call__(self, z: Tensor) -> Tensor:
-        """Evaluated on the small side of z = 1/2, by the symmetry phi(1 - z) = 1 - phi(z)."""
-        smoothed, left = SmoothedRelu(self.sigma), torch.where(z <= 0.5, z, 1 - z)
-        value = smoothed(left) - smoothed(left - 1)
-        return torch.where(z <= 0.5, value, 1 - value)
-
-    def derivative(self, z: Tensor) -> Tensor:
-        """Phi(z/sigma) - Phi((z-1)/sigma), again on the small side."""
-        left = torch.minimum(z, 1 - z)
-        return torch.special.ndtr(left / self.sigma) - torch.special.ndtr((left - 1) / self.sigma)
 
 
 @dataclass(frozen=True)

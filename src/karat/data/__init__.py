@@ -27,12 +27,12 @@ from karat.data.pattern_tasks import (
     parity_law,
     random_codes,
 )
-from karat.data.samples import Samples
+from karat.data.samples import DataModel, Samples
 from karat.data.sparse_code import MULTI_SCALE, SparseCode
 from karat.data.sparse_coding import SparseCoding, draw_w_star
 from karat.data.sphere import UnitSphere, smallest_distance
 
-DATA_MODELS: dict[str, type] = {
+DATA_MODELS: dict[str, type[DataModel]] = {
     "noisy_mixture": NoisyMixture,
     "sparse_coding": SparseCoding,
     "pattern_dictionary": PatternDictionary,
@@ -47,6 +47,7 @@ __all__ = [
     "FLIPS",
     "MULTI_SCALE",
     "ClusterLaw",
+    "DataModel",
     "Gaussian",
     "HypercubeMixture",
     "NoisyMixture",

@@ -30,7 +30,7 @@ class Normaliser:
         >>> normaliser(x).square().sum(dim=1).mean()
         tensor(1.0000)
 
-    Ref: features, Eq (3)
+    Ref: features, Sec 3.1
     """
 
     mean: Tensor

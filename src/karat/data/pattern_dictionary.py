@@ -63,6 +63,8 @@ class PatternDictionary:
                 f"got {self.A.tolist()}."
             )
         require_number(self.sigma_zeta, "sigma_zeta", "PatternDictionary", minimum=0)
+        if self.normalise and self.scale == 0:
+            raise ValueError("`law` of `PatternDictionary` must have a positive variance to be normalised.")
 
     @classmethod
     def draw(

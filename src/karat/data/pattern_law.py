@@ -41,6 +41,20 @@ class PatternLaw:
     k: int
     codes: Tensor | None = None
 
+    def __post_init__(self) -> None:
+        require_shape(self.probability, "probability", (None,))
+        size = len(self.probability)
+        require_labels(self.label, size)
+        for name in ("background", "component", "count"):
+            require_shape(getattr(self, name), name, (size,))
+        if self.codes is not None:
+            require_shape(self.codes, "codes", (size, self.k))
+        total = float(self.probability.sum())
+        if float(self.probability.min()) < 0 or abs(total - 1) > 1e-9:
+            raise ValueError(
+                f"`probability` of `PatternLaw` must hold numbers >= 0 of sum 1, got sum {total:g}."
+            )
+
     def class_probability(self, label: int = 1) -> float:
         """P(y = label)."""
         return float(self.probability[self.label == label].sum())
@@ -52,8 +66,10 @@ class PatternLaw:
         for label, target in ((-1, rate), (1, 1 - rate)):
             have = self.class_probability(label)
             if have == 0 and target > 0:
+                only = 0 if label == -1 else 1
                 raise ValueError(
-                    f"`negative_rate` of `PatternLaw` must be {1 - target:g}: no pattern has label {label}."
+                    f"`negative_rate` of `PatternLaw` must be {only} as no pattern has label {label:+d}, "
+                    f"got {rate!r}."
                 )
             if have > 0:
                 weight[self.label == label] *= target / have
@@ -151,7 +167,9 @@ def mixture_law(k: int, counts: Collection[int], p_o: float) -> PatternLaw:
     ends = torch.tensor([0, k])
     size = k + 1
     return PatternLaw(
-        probability=torch.cat([p_o * binomial_weights(k, 0.5), torch.full((2,), (1 - p_o) / 2).double()]),
+        probability=torch.cat(
+            [p_o * binomial_weights(k, 0.5), torch.full((2,), (1 - p_o) / 2, dtype=torch.float64)]
+        ),
         label=torch.cat([labels, labels[ends]]),
         background=torch.tensor([0.5] * size + [p_o / (2 - 2 * p_o)] * 2, dtype=torch.float64),
         component=torch.tensor([0] * size + [1] * 2),

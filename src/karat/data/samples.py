@@ -1,7 +1,7 @@
-"""A labelled sample: inputs, labels, the labels before flipping, and the hidden code where there is one."""
+"""A labelled sample with what its data model knows about it, and what a data model is."""
 
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import Protocol, Self
 
 import torch
 from torch import Tensor
@@ -90,3 +90,14 @@ class Samples:
             z=None if self.z is None else self.z[index],
             component=None if self.component is None else self.component[index],
         )
+
+
+class DataModel(Protocol):
+    """A law of labelled points in R^d; what it draws once (a dictionary, say) is stored in it."""
+
+    @property
+    def d(self) -> int:
+        """Input dimension."""
+
+    def sample(self, n: int, *, generator: torch.Generator, dtype: torch.dtype = torch.float64) -> Samples:
+        """Draw n labelled points."""

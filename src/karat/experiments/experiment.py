@@ -24,12 +24,14 @@ class Preset:
 
     Args:
         config: frozen dataclass; grid: setting -> its values, the cells are their product;
+        points: settings changed together, for designs that are no product; each takes the whole grid;
         seeds: how many, counted from 0;
         cell_seconds: rough CPU time of one cell, used only to start cheap experiments first.
     """
 
     config: Any
     grid: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+    points: tuple[Mapping[str, Any], ...] = ({},)
     seeds: int
     cell_seconds: float = 1.0
 
@@ -92,7 +94,7 @@ def cells(
 
     Args:
         experiment: the question; scale: name of a preset; seeds: instead of the preset's;
-        overrides: settings as text or typed values; a setting that is an axis of the grid collapses it.
+        overrides: settings as text or typed values; one that is an axis of the grid collapses it.
     """
     preset = experiment.preset(scale)
     known = hints(preset.config)
@@ -101,12 +103,14 @@ def cells(
     if isinstance(count, bool) or not isinstance(count, int) or count < 1:
         raise ValueError(f"`seeds` of `{experiment.name}` must be a whole number >= 1, got {count!r}.")
     axes = {name: axis for name, axis in preset.grid.items() if name not in fixed}
-    found = []
-    for point in itertools.product(*axes.values()):
-        varied = {name: _setting(experiment, known, name, at) for name, at in zip(axes, point, strict=True)}
-        config = _config(preset.config, fixed | varied)
-        found += [Cell(experiment.name, config, seed) for seed in range(count)]
-    return found
+    configs = []
+    for point, values in itertools.product(preset.points, itertools.product(*axes.values())):
+        varied = {**point, **dict(zip(axes, values, strict=True))}
+        typed = {name: _setting(experiment, known, name, value) for name, value in varied.items()}
+        configs.append(_config(preset.config, typed | fixed))
+    # Overrides can make points coincide; each config runs once.
+    unique = {Cell(experiment.name, config, 0).config_hash: config for config in configs}
+    return [Cell(experiment.name, config, seed) for config in unique.values() for seed in range(count)]
 
 
 def find_experiment(name: str) -> Experiment:

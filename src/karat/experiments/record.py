@@ -61,8 +61,8 @@ class Record:
         return cast(dict[str, Any], plain)
 
     def to_json(self) -> str:
-        """Return the record as one line of strict JSON with sorted keys."""
-        return canonical(self.to_dict())
+        """Return the record as one line of strict JSON; values and settings keep their order."""
+        return json.dumps(self.to_dict(), separators=(",", ":"), allow_nan=False)
 
     @classmethod
     def from_json(cls, text: str) -> "Record":

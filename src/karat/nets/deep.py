@@ -7,10 +7,10 @@ from torch import Tensor
 
 from karat.core.activations import Activation, Relu
 from karat.core.checks import require_shape
-from karat.nets.net import Parameters, check_input
+from karat.nets.net import Parameters, Pullback, check_input
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Deep:
     """x^(0) = A x (no activation), x^(h) = phi(W^(h) x^(h-1)) for h = 1..H, f = <a, x^(H)>.
 
@@ -48,7 +48,7 @@ class Deep:
 
     def hidden(self, x: Tensor) -> tuple[list[Tensor], list[Tensor]]:
         """Preactivations of layers 1..H and inputs x^(0)..x^(H)."""
-        states = [check_input(x, self.d, "Deep") @ self.A.T]
+        states = [check_input(x, self.A, "Deep") @ self.A.T]
         preactivations = []
         for layer in self.layers:
             preactivations.append(states[-1] @ layer.T)
@@ -71,17 +71,25 @@ class Deep:
         """grad_x f, shape (n, d)."""
         return self.value_and_input_gradient(x)[1]
 
+    def value_and_pullback(self, x: Tensor) -> tuple[Tensor, Pullback]:
+        """f(x) and the map residual -> sum_i residual_i d f(x_i)/d parameter, layer by layer."""
+        preactivations, states = self.hidden(x)
+
+        def pullback(residual: Tensor) -> Parameters:
+            gradient = {"a": residual @ states[-1]}
+            back = residual.unsqueeze(1) * self.a
+            for h in range(len(self.layers), 0, -1):
+                at_z = back * self.activation.derivative(preactivations[h - 1])
+                gradient[f"W{h}"] = at_z.T @ states[h - 1]
+                back = at_z @ self.layers[h - 1]
+            gradient["A"] = back.T @ x
+            return gradient
+
+        return states[-1] @ self.a, pullback
+
     def weight_gradient(self, x: Tensor, residual: Tensor) -> Parameters:
         """sum_i residual_i d f(x_i)/d parameter, for A, W1..WH and a."""
-        preactivations, states = self.hidden(x)
-        gradient = {"a": residual @ states[-1]}
-        back = residual.unsqueeze(1) * self.a
-        for h in range(len(self.layers), 0, -1):
-            at_z = back * self.activation.derivative(preactivations[h - 1])
-            gradient[f"W{h}"] = at_z.T @ states[h - 1]
-            back = at_z @ self.layers[h - 1]
-        gradient["A"] = back.T @ x
-        return gradient
+        return self.value_and_pullback(x)[1](residual)
 
     def parameters(self) -> Parameters:
         """A, W1..WH and a."""

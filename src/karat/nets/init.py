@@ -1,4 +1,4 @@
-"""Initialisations: how the papers draw the weights of a net."""
+"""Initialisations: how the papers draw the weights of a net, on the device of the generator."""
 
 import math
 
@@ -13,7 +13,11 @@ from karat.nets.two_layer import TwoLayer, inverse_root_width
 
 
 def _randn(*shape: int, generator: torch.Generator, dtype: torch.dtype) -> Tensor:
-    return torch.randn(*shape, generator=generator, dtype=dtype)
+    return torch.randn(*shape, generator=generator, dtype=dtype, device=generator.device)
+
+
+def _signs(m: int, *, generator: torch.Generator, dtype: torch.dtype) -> Tensor:
+    return torch.randint(2, (m,), generator=generator, device=generator.device).to(dtype) * 2 - 1
 
 
 def _even(m: int, owner: str) -> int:
@@ -38,8 +42,8 @@ def gaussian(
     require_integer(d, "d", "gaussian", minimum=1)
     require_integer(m, "m", "gaussian", minimum=1)
     W = _randn(m, d, generator=generator, dtype=dtype)
-    signs = torch.randint(2, (m,), generator=generator).to(dtype) * 2 - 1
-    return TwoLayer(W, signs, activation=activation or Relu(), scale=inverse_root_width(m))
+    a = _signs(m, generator=generator, dtype=dtype)
+    return TwoLayer(W, a, activation=activation or Relu(), scale=inverse_root_width(m))
 
 
 def symmetric(
@@ -55,14 +59,22 @@ def symmetric(
 
     Symbols: init_scale is omega_init.
 
+    Reading: f and grad_x f are zero up to rounding, so an attack on this net follows rounding errors; the
+        paper leaves the first training step unperturbed.
+
     Ref: benign, Sec 2.1
     """
     half = _even(m, "symmetric")
     require_integer(d, "d", "symmetric", minimum=1)
     require_number(init_scale, "init_scale", "symmetric", minimum=0)
     rows = init_scale * _randn(half, d, generator=generator, dtype=dtype)
-    a = torch.cat([torch.ones(half, dtype=dtype), -torch.ones(half, dtype=dtype)])
-    return TwoLayer(rows.repeat(2, 1), a, activation=activation or Relu(), scale=inverse_root_width(m))
+    ones = torch.ones(half, dtype=dtype, device=generator.device)
+    return TwoLayer(
+        rows.repeat(2, 1),
+        torch.cat([ones, -ones]),
+        activation=activation or Relu(),
+        scale=inverse_root_width(m),
+    )
 
 
 def paired(
@@ -83,14 +95,20 @@ def paired(
         m: stored neurons, both halves counted; sd_W, sd_b: standard deviations of weights and biases;
         sd_a: standard deviation of the output weights, or None for signs +-1.
 
+    Reading: zero up to rounding, as in `symmetric`. Convergence has sd_W = 1, signs, scale = 1/sqrt m;
+        features sd_W = 1/k, sd_b = 1/k^2, its own sd_a, scale = 1, and its m is half of m here.
+
     Ref: convergence, Eq 4; features, Sec 3.1
     """
     half = _even(m, "paired")
     require_integer(d, "d", "paired", minimum=1)
+    for name, sd in (("sd_W", sd_W), ("sd_a", sd_a), ("sd_b", sd_b)):
+        if sd is not None:
+            require_number(sd, name, "paired", minimum=0)
     W = sd_W * _randn(half, d, generator=generator, dtype=dtype)
     b = None if sd_b is None else sd_b * _randn(half, generator=generator, dtype=dtype)
     if sd_a is None:
-        a = torch.randint(2, (half,), generator=generator).to(dtype) * 2 - 1
+        a = _signs(half, generator=generator, dtype=dtype)
     else:
         a = sd_a * _randn(half, generator=generator, dtype=dtype)
     return TwoLayer(
@@ -119,7 +137,8 @@ def pytorch_default(
     require_integer(m, "m", "pytorch_default", minimum=1)
 
     def uniform(fan_in: int, *shape: int) -> Tensor:
-        return (2 * torch.rand(*shape, generator=generator, dtype=dtype) - 1) / math.sqrt(fan_in)
+        draw = torch.rand(*shape, generator=generator, dtype=dtype, device=generator.device)
+        return (2 * draw - 1) / math.sqrt(fan_in)
 
     W, b, a, c = uniform(d, m, d), uniform(d, m), uniform(m, m), uniform(m, 1)
     return TwoLayer(
@@ -147,7 +166,7 @@ def small_odd(
     require_number(init_scale, "init_scale", "small_odd", minimum=0)
     require_number(bias, "bias", "small_odd", minimum=0)
     W = init_scale * _randn(m, d, generator=generator, dtype=dtype)
-    return OddTwoLayer(W, torch.tensor(-bias, dtype=dtype))
+    return OddTwoLayer(W, torch.tensor(-bias, dtype=dtype, device=generator.device))
 
 
 def deep_gaussian(
@@ -161,7 +180,10 @@ def deep_gaussian(
 ) -> Deep:
     """Convergence's init: A and W^(h) with entries N(0, 2/m), a with entries N(0, 1).
 
-    Ref: convergence, Eq 1
+    Reading: for |x| = 1 every |x^(h)| is near sqrt 2, since no activation follows A; Lemma A.2, quoted from a
+        net that has one, puts it in [2/3, 4/3]. That would need A with entries N(0, 1/m): divide A by sqrt 2.
+
+    Ref: convergence, Eq 1; convergence, Lemma A.2
     """
     require_integer(depth, "depth", "deep_gaussian", minimum=1)
     require_integer(d, "d", "deep_gaussian", minimum=1)

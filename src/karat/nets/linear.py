@@ -8,10 +8,10 @@ from torch import Tensor
 
 from karat.core.checks import require_shape
 from karat.core.norms import dual_exponent
-from karat.nets.net import Parameters, check_input
+from karat.nets.net import Parameters, Pullback, check_input
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Linear:
     """f(x) = <w, x> + c.
 
@@ -37,17 +37,29 @@ class Linear:
 
     def __call__(self, x: Tensor) -> Tensor:
         """Outputs (n,)."""
-        f = check_input(x, self.d, "Linear") @ self.w
+        f = check_input(x, self.w, "Linear") @ self.w
         return f if self.c is None else f + self.c
 
+    def value_and_input_gradient(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        """f(x), and w for every sample."""
+        return self(x), self.w.expand(len(x), -1)
+
     def input_gradient(self, x: Tensor) -> Tensor:
-        """w for every sample."""
-        return self.w.expand(len(check_input(x, self.d, "Linear")), -1)
+        """w for every sample, shape (n, d)."""
+        return self.value_and_input_gradient(x)[1]
+
+    def value_and_pullback(self, x: Tensor) -> tuple[Tensor, Pullback]:
+        """f(x) and the map residual -> sum_i residual_i d f(x_i)/d parameter."""
+
+        def pullback(residual: Tensor) -> Parameters:
+            gradient = {"w": residual @ x}
+            return gradient if self.c is None else gradient | {"c": residual.sum()}
+
+        return self(x), pullback
 
     def weight_gradient(self, x: Tensor, residual: Tensor) -> Parameters:
-        """Gradients of sum_i residual_i f(x_i)."""
-        gradient = {"w": residual @ check_input(x, self.d, "Linear")}
-        return gradient if self.c is None else gradient | {"c": residual.sum()}
+        """sum_i residual_i d f(x_i)/d parameter, for w and the offset if there is one."""
+        return self.value_and_pullback(x)[1](residual)
 
     def parameters(self) -> Parameters:
         """w, and c when there is one."""
@@ -62,4 +74,4 @@ class Linear:
 
         Ref: purification, Sec 3
         """
-        return y * self(x) - tau * torch.linalg.vector_norm(self.w, ord=dual_exponent(p))
+        return y.to(x) * self(x) - tau * torch.linalg.vector_norm(self.w, ord=dual_exponent(p))

@@ -9,8 +9,8 @@ from torch import Tensor
 
 from karat.core.checks import ShapeError, require_labels
 from karat.core.classifier import Classifier
+from karat.nets.line import Line, line
 from karat.nets.net import Net
-from karat.nets.two_layer import TwoLayer
 
 
 class NetModule(torch.nn.Module):
@@ -18,9 +18,10 @@ class NetModule(torch.nn.Module):
 
     def __init__(self, net: Net) -> None:
         super().__init__()
-        self._template = net
         for name, tensor in net.parameters().items():
             self.register_parameter(name, torch.nn.Parameter(tensor.detach().clone()))
+        # The template shares the module's parameters, so that the weights are held once.
+        self._template = net.replace(**dict(self.named_parameters()))
 
     def net(self) -> Net:
         """The karat net with the module's present tensors, still attached to autograd."""
@@ -40,20 +41,21 @@ def to_module(net: Net) -> NetModule:
 class NetClassifier:
     """A karat net seen through its margin y f(x), labels +-1, gradients in closed form."""
 
-    net: Any
+    net: Net
 
     def margin(self, x: Tensor, y: Tensor) -> Tensor:
         """y f(x)."""
-        return require_labels(y, len(x)).to(x.dtype) * self.net(x)
+        return require_labels(y, len(x)).to(x) * self.net(x)
 
     def margin_and_gradient(self, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
         """y f(x) and y grad_x f."""
-        sign = require_labels(y, len(x)).to(x.dtype)
-        if hasattr(self.net, "value_and_input_gradient"):
-            f, gradient = self.net.value_and_input_gradient(x)
-        else:
-            f, gradient = self.net(x), self.net.input_gradient(x)
+        sign = require_labels(y, len(x)).to(x)
+        f, gradient = self.net.value_and_input_gradient(x)
         return sign * f, sign.unsqueeze(1) * gradient
+
+    def line(self, x: Tensor, direction: Tensor, y: Tensor) -> Line | None:
+        """The margin on the rays x + t direction, by neurons; None unless the net has one hidden layer."""
+        return line(self.net, x, direction, require_labels(y, len(x)).to(x))
 
 
 @dataclass(frozen=True)
@@ -61,6 +63,7 @@ class ModuleClassifier:
     """Any callable on tensors seen through its margin, gradients by autograd.
 
     A scalar output, (n,) or (n, 1), goes with labels +-1; logits (n, classes) go with class indices.
+    The model is used in the mode it is in: call `.eval()` first to still its batch norm and dropout.
     """
 
     model: Callable[[Tensor], Tensor]
@@ -75,7 +78,11 @@ class ModuleClassifier:
         with torch.enable_grad():
             leaf = x.detach().requires_grad_(True)
             margin = self._margin(leaf, y)
-            (gradient,) = torch.autograd.grad(margin.sum(), leaf)
+            if not margin.requires_grad:
+                raise ValueError(
+                    "the model's output carries no gradient: it must be computed from x by torch."
+                )
+            (gradient,) = torch.autograd.grad(margin.sum(), leaf, materialize_grads=True)
         return margin.detach(), gradient
 
     def _margin(self, x: Tensor, y: Tensor) -> Tensor:
@@ -85,7 +92,7 @@ class ModuleClassifier:
                 f"the model must return one tensor, got {type(output).__name__}; wrap it to select one."
             )
         if output.shape in ((len(x),), (len(x), 1)):
-            return require_labels(y, len(x)).to(output.dtype) * output.reshape(len(x))
+            return require_labels(y, len(x)).to(output) * output.reshape(len(x))
         if output.dim() != 2 or len(output) != len(x):
             raise ShapeError(
                 f"the model must return (n,), (n, 1) or (n, classes), got {tuple(output.shape)}."
@@ -99,22 +106,21 @@ def _logit_margin(logits: Tensor, y: Tensor) -> Tensor:
         raise ValueError(
             f"a model with {logits.shape[1]} logits needs class indices `y` as whole numbers (n,)."
         )
-    if int(y.min()) < 0 or int(y.max()) >= logits.shape[1]:
+    if bool(((y < 0) | (y >= logits.shape[1])).any()):
         raise ValueError(
             f"class indices `y` must lie in 0..{logits.shape[1] - 1}, got {int(y.min())}..{int(y.max())}."
         )
-    true = torch.nn.functional.one_hot(y.long(), logits.shape[1]).bool()
-    return logits[true] - logits.masked_fill(true, -torch.inf).amax(dim=1)
+    true = y.long().unsqueeze(1)
+    return logits.gather(1, true).squeeze(1) - logits.scatter(1, true, -torch.inf).amax(dim=1)
 
 
 def as_classifier(model: Any) -> Classifier:
     """The Classifier of a karat net, a torch.nn.Module, any callable on tensors, or a Classifier itself."""
-    if hasattr(model, "margin_and_gradient"):
-        classifier: Classifier = model
-        return classifier
+    if isinstance(model, Classifier):
+        return model
     if isinstance(model, NetModule):
         model = model.net().replace(**{name: p.detach() for name, p in model.named_parameters()})
-    if isinstance(model, TwoLayer) or hasattr(model, "input_gradient"):
+    if isinstance(model, Net):
         return NetClassifier(model)
     if callable(model):
         return ModuleClassifier(model)

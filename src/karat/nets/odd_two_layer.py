@@ -8,10 +8,10 @@ from torch import Tensor
 
 from karat.core.activations import Activation, Relu, SmoothedRelu
 from karat.core.checks import require_number, require_shape
-from karat.nets.net import Parameters, check_input
+from karat.nets.net import Parameters, Pullback, check_input
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class OddTwoLayer:
     """f(x) = sum_i [phi(<w_i, x> + b) - phi(-<w_i, x> + b)], so f(-x) = -f(x); phi = E_rho relu(. + rho).
 
@@ -31,7 +31,7 @@ class OddTwoLayer:
     W: Tensor
     b: Tensor
     sigma_rho: float = 0.0
-    activation: Activation = field(init=False, repr=False, compare=False)
+    activation: Activation = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         require_shape(self.W, "W", (None, None))
@@ -51,11 +51,7 @@ class OddTwoLayer:
 
     def projections(self, x: Tensor) -> Tensor:
         """<w_i, x>, shape (n, m)."""
-        return check_input(x, self.d, "OddTwoLayer") @ self.W.T
-
-    def _slope(self, u: Tensor) -> Tensor:
-        """phi'(u + b) + phi'(-u + b): both halves push the same way."""
-        return self.activation.derivative(u + self.b) + self.activation.derivative(self.b - u)
+        return check_input(x, self.W, "OddTwoLayer") @ self.W.T
 
     def output(self, u: Tensor) -> Tensor:
         """f from projections (n, m)."""
@@ -68,21 +64,32 @@ class OddTwoLayer:
     def value_and_input_gradient(self, x: Tensor) -> tuple[Tensor, Tensor]:
         """f(x) and grad_x f = sum_i [phi'(u_i + b) + phi'(-u_i + b)] w_i, from one forward pass."""
         u = self.projections(x)
-        return self.output(u), self._slope(u) @ self.W
+        slope = self.activation.derivative(u + self.b) + self.activation.derivative(self.b - u)
+        return self.output(u), slope @ self.W
 
     def input_gradient(self, x: Tensor) -> Tensor:
         """grad_x f, shape (n, d)."""
         return self.value_and_input_gradient(x)[1]
 
-    def weight_gradient(self, x: Tensor, residual: Tensor) -> Parameters:
-        """sum_i residual_i d f(x_i)/d parameter.
+    def value_and_pullback(self, x: Tensor) -> tuple[Tensor, Pullback]:
+        """f(x) and the map residual -> sum_i residual_i d f(x_i)/d parameter.
 
         Ref: purification, Fact A.1
         """
         u = self.projections(x)
-        plus, minus = self.activation.derivative(u + self.b), self.activation.derivative(self.b - u)
-        weighted = residual.unsqueeze(1)
-        return {"W": (weighted * (plus + minus)).T @ x, "b": (weighted * (plus - minus)).sum()}
+
+        def pullback(residual: Tensor) -> Parameters:
+            plus, minus = self.activation.derivative(u + self.b), self.activation.derivative(self.b - u)
+            return {
+                "W": (residual.unsqueeze(1) * (plus + minus)).T @ x,
+                "b": residual @ (plus - minus).sum(dim=1),
+            }
+
+        return self.output(u), pullback
+
+    def weight_gradient(self, x: Tensor, residual: Tensor) -> Parameters:
+        """sum_i residual_i d f(x_i)/d parameter, for W and b."""
+        return self.value_and_pullback(x)[1](residual)
 
     def parameters(self) -> Parameters:
         """W and b."""
@@ -95,6 +102,6 @@ class OddTwoLayer:
     def with_noise(self, x: Tensor, *, generator: torch.Generator) -> Tensor:
         """f(x; rho) with one draw of rho per sample and neuron, shape (n,)."""
         u = self.projections(x)
-        rho = torch.randn(u.shape, generator=generator, dtype=u.dtype) * self.sigma_rho
-        shift = self.b + rho
+        rho = torch.randn(u.shape, generator=generator, dtype=u.dtype, device=u.device)
+        shift = self.b + self.sigma_rho * rho
         return ((u + shift).clamp_min(0) - (shift - u).clamp_min(0)).sum(dim=1)

@@ -8,10 +8,10 @@ from torch import Tensor
 
 from karat.core.activations import Activation, Relu
 from karat.core.checks import require_number, require_shape
-from karat.nets.net import Parameters, check_input
+from karat.nets.net import Parameters, Pullback, check_input
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class TwoLayer:
     """f(x) = scale * sum_s a_s phi(<w_s, x> + b_s) + c.
 
@@ -53,37 +53,47 @@ class TwoLayer:
 
     def preactivations(self, x: Tensor) -> Tensor:
         """<w_s, x_i> + b_s, shape (n, m)."""
-        z = check_input(x, self.d, "TwoLayer") @ self.W.T
+        z = check_input(x, self.W, "TwoLayer") @ self.W.T
         return z if self.b is None else z + self.b
 
-    def output(self, z: Tensor) -> Tensor:
-        """f from preactivations (n, m)."""
-        f = self.activation(z) @ (self.scale * self.a)
+    def output(self, hidden: Tensor) -> Tensor:
+        """f from activations phi(z), (n, m)."""
+        f = hidden @ (self.scale * self.a)
         return f if self.c is None else f + self.c
 
     def __call__(self, x: Tensor) -> Tensor:
         """Outputs (n,)."""
-        return self.output(self.preactivations(x))
+        return self.output(self.activation(self.preactivations(x)))
 
     def value_and_input_gradient(self, x: Tensor) -> tuple[Tensor, Tensor]:
         """f(x) and grad_x f = scale * sum_s a_s phi'(z_s) w_s, from one forward pass."""
         z = self.preactivations(x)
-        return self.output(z), (self.activation.derivative(z) * (self.scale * self.a)) @ self.W
+        gradient = (self.activation.derivative(z) * (self.scale * self.a)) @ self.W
+        return self.output(self.activation(z)), gradient
 
     def input_gradient(self, x: Tensor) -> Tensor:
         """grad_x f, shape (n, d)."""
         return self.value_and_input_gradient(x)[1]
 
+    def value_and_pullback(self, x: Tensor) -> tuple[Tensor, Pullback]:
+        """f(x) and the map residual -> sum_i residual_i d f(x_i)/d parameter."""
+        z = self.preactivations(x)
+        hidden = self.activation(z)
+
+        def pullback(residual: Tensor) -> Parameters:
+            at_z = residual.unsqueeze(1) * self.activation.derivative(z) * (self.scale * self.a)
+            gradient = {"W": at_z.T @ x, "a": self.scale * (residual @ hidden)}
+            if self.b is not None:
+                gradient["b"] = at_z.sum(dim=0)
+            if self.c is not None:
+                gradient["c"] = residual.sum()
+            return gradient
+
+        return self.output(hidden), pullback
+
     def weight_gradient(self, x: Tensor, residual: Tensor) -> Parameters:
         """sum_i residual_i d f(x_i)/d parameter, for W, a and the biases that exist."""
-        z = self.preactivations(x)
-        weighted = residual.unsqueeze(1) * self.activation.derivative(z) * (self.scale * self.a)
-        gradient = {"W": weighted.T @ x, "a": self.scale * (residual @ self.activation(z))}
-        if self.b is not None:
-            gradient["b"] = weighted.sum(dim=0)
-        if self.c is not None:
-            gradient["c"] = residual.sum()
-        return gradient
+        return self.value_and_pullback(x)[1](residual)
 
     def parameters(self) -> Parameters:
         """W, a and the biases that exist."""

@@ -1,5 +1,5 @@
 """Measurements on trained networks."""
 
-from karat.probes.errors import Errors, flipped_errors, mix_flips
+from karat.probes.errors import Errors, error_share, flipped_errors, mix_flips
 
-__all__ = ["Errors", "flipped_errors", "mix_flips"]
+__all__ = ["Errors", "error_share", "flipped_errors", "mix_flips"]

@@ -35,8 +35,8 @@ def mix_flips(error_at_clean_label: float, error_at_flipped_label: float, flip_r
     return (1 - flip_rate) * error_at_clean_label + flip_rate * error_at_flipped_label
 
 
-def _share(margin: Tensor) -> float:
-    """Share of errors; a NaN margin is one."""
+def error_share(margin: Tensor) -> float:
+    """Share of margins that are errors, <= 0 or NaN."""
     return float((~(margin > 0)).double().mean())
 
 
@@ -61,13 +61,13 @@ def flipped_errors(
     def attacked(y: Tensor) -> float:
         delta = method(classifier, x, y, ball, generator=generator)
         worst = torch.minimum(classifier.margin(x, y), classifier.margin(x + delta, y))
-        return _share(worst)
+        return error_share(worst)
 
     robust = attacked(y_clean)
     opposite = attacked(-y_clean) if flip_rate else 1.0
     return Errors(
         clean=mix_flips(
-            _share(classifier.margin(x, y_clean)), _share(classifier.margin(x, -y_clean)), flip_rate
+            error_share(classifier.margin(x, y_clean)), error_share(classifier.margin(x, -y_clean)), flip_rate
         ),
         robust=mix_flips(robust, opposite, flip_rate),
         robust_at_clean_labels=robust,

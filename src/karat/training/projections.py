@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from karat.core.checks import require_number
-from karat.nets.net import Net
+from karat.nets.net import Net, parameter
 
 
 class Projection(Protocol):
@@ -18,13 +18,19 @@ class Projection(Protocol):
         ...
 
 
-def _shrink(W: Tensor, centre: Tensor, length: Tensor, weight_radius: float) -> Tensor:
+def _shrink(W: Tensor, centre: Tensor, weight_radius: float, dim: int | None) -> Tensor:
     """Pull W back to the centre's ball along the straight line; inside, leave it untouched."""
-    factor = weight_radius / length.clamp_min(torch.finfo(W.dtype).tiny)
-    return torch.where(length > weight_radius, centre + factor * (W - centre), W)
+    displacement = W - centre
+    length = torch.linalg.vector_norm(displacement, dim=dim, keepdim=True)
+    outside = length > weight_radius
+    if not bool(outside.any()):
+        return W
+    # In place: for wide nets every further copy of the weights counts.
+    displacement.mul_(weight_radius / length.where(outside, 1.0)).add_(centre)
+    return torch.where(outside, displacement, W)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class TwoInfBall:
     """Every neuron within weight_radius of its start: max_s |w_s - w_s0|_2 <= weight_radius.
 
@@ -41,12 +47,11 @@ class TwoInfBall:
 
     def __call__(self, net: Any) -> Any:
         """Shrink each neuron's displacement radially."""
-        W = net.parameters()["W"]
-        length = torch.linalg.vector_norm(W - self.centre, dim=1, keepdim=True)
-        return net.replace(W=_shrink(W, self.centre, length, self.weight_radius))
+        W = parameter(net, "W", "TwoInfBall")
+        return net.replace(W=_shrink(W, self.centre, self.weight_radius, dim=1))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class FrobeniusBall:
     """Every named matrix within weight_radius of its start in Frobenius norm.
 
@@ -63,15 +68,13 @@ class FrobeniusBall:
 
     def __call__(self, net: Any) -> Any:
         """Shrink each matrix's displacement radially."""
-        parameters = net.parameters()
-        moved = {}
-        for name, centre in self.centres.items():
-            W = parameters[name]
-            moved[name] = _shrink(W, centre, torch.linalg.vector_norm(W - centre), self.weight_radius)
+        moved = {
+            name: _shrink(parameter(net, name, "FrobeniusBall"), centre, self.weight_radius, dim=None)
+            for name, centre in self.centres.items()
+        }
         return net.replace(**moved)
 
 
 def frobenius_ball(net: Net, weight_radius: float, names: tuple[str, ...]) -> FrobeniusBall:
     """The ball around a net's present matrices."""
-    parameters = net.parameters()
-    return FrobeniusBall({name: parameters[name].clone() for name in names}, weight_radius)
+    return FrobeniusBall({name: parameter(net, name, "FrobeniusBall") for name in names}, weight_radius)

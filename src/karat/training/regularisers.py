@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from karat.core.checks import require_number
-from karat.nets.net import Net, Parameters
+from karat.nets.net import Net, Parameters, parameter
 
 
 class Regulariser(Protocol):
@@ -36,20 +36,22 @@ class SquaredNorms:
     decays: Mapping[str, float]
 
     def __post_init__(self) -> None:
+        if not self.decays:
+            raise ValueError("`decays` of `SquaredNorms` must name at least one parameter.")
         for name, decay in self.decays.items():
             require_number(decay, name, "SquaredNorms", minimum=0)
 
     def value(self, net: Net) -> Tensor:
         """The weighted sum of squares."""
-        parameters = net.parameters()
-        return torch.stack(
-            [decay * parameters[name].square().sum() for name, decay in self.decays.items()]
-        ).sum()
+        terms = [decay * self._of(net, name).square().sum() for name, decay in self.decays.items()]
+        return torch.stack(terms).sum()
 
     def gradient(self, net: Net) -> Parameters:
         """2 * decay * parameter."""
-        parameters = net.parameters()
-        return {name: 2 * decay * parameters[name] for name, decay in self.decays.items()}
+        return {name: 2 * decay * self._of(net, name) for name, decay in self.decays.items()}
+
+    def _of(self, net: Net, name: str) -> Tensor:
+        return parameter(net, name, "SquaredNorms")
 
 
 @dataclass(frozen=True)
@@ -71,11 +73,11 @@ class CubicNorms:
 
     def value(self, net: Net) -> Tensor:
         """Sum over neurons."""
-        length = torch.linalg.vector_norm(net.parameters()["W"], dim=1)
+        length = torch.linalg.vector_norm(parameter(net, "W", "CubicNorms"), dim=1)
         return self.decay * (length.square() / 2 + length.pow(3) / 3).sum()
 
     def gradient(self, net: Net) -> Parameters:
         """Of the hidden weights only."""
-        W = net.parameters()["W"]
+        W = parameter(net, "W", "CubicNorms")
         length = torch.linalg.vector_norm(W, dim=1, keepdim=True)
         return {"W": self.decay * (1 + length) * W}

@@ -7,10 +7,10 @@ from typing import Any, Literal
 import torch
 from torch import Tensor
 
-from karat.core.checks import require_choice, require_integer, require_labels, require_number
+from karat.core.checks import require_choice, require_integer, require_labels, require_number, require_shape
 from karat.core.divergence import Diverged
 from karat.core.losses import Logistic, Loss
-from karat.nets.net import Net
+from karat.nets.net import Net, parameter
 from karat.training.adversary import Adversary
 from karat.training.projections import Projection
 from karat.training.regularisers import Regulariser
@@ -28,8 +28,15 @@ class Trainer:
 
     Args:
         lr: learning-rate schedule; trainable: names of the parameters that move; loss: of the margin y f;
-        reduction: mean or sum over the batch; regulariser, momentum, adversary, projection: optional parts;
-        batch_size: None for full batch, else samples without replacement, reshuffled every epoch.
+        reduction: mean or sum over the batch; regulariser, momentum, adversary: optional parts;
+        projection: applied after every step;
+        batch_size: None for full batch; else an epoch is floor(n / batch_size) batches without replacement,
+            reshuffled every epoch.
+
+    Reading: the n mod batch_size samples left over at the end of an epoch are skipped in it, as in lazy's
+        algorithm: every step averages over equally many samples, and the next shuffle skips others.
+
+    Ref: lazy, Alg 1; benign, Alg 1; convergence, Thm 4.1
     """
 
     lr: Schedule
@@ -43,35 +50,47 @@ class Trainer:
     batch_size: int | None = None
 
     def __post_init__(self) -> None:
+        if not callable(self.lr):
+            raise TypeError(f"`lr` of `Trainer` must be a schedule such as Constant(0.1), got {self.lr!r}.")
         require_choice(self.reduction, "reduction", "Trainer", ("mean", "sum"))
-        require_number(self.momentum, "momentum", "Trainer", minimum=0)
+        require_number(self.momentum, "momentum", "Trainer", minimum=0, maximum=1)
         if self.batch_size is not None:
             require_integer(self.batch_size, "batch_size", "Trainer", minimum=1)
 
-    def step(self, state: Snapshot, x: Tensor, y: Tensor, *, generator: torch.Generator | None) -> Snapshot:
+    def steps_per_epoch(self, n: int) -> int:
+        """Steps that pass once through n samples."""
+        return 1 if self.batch_size is None else max(1, n // self.batch_size)
+
+    @torch.no_grad()
+    def step(
+        self, state: Snapshot, x: Tensor, y: Tensor, *, generator: torch.Generator | None = None
+    ) -> Snapshot:
         """One update; raises Diverged when the margins are no longer finite."""
         net = state.net
         if self.adversary is not None:
             x = self.adversary.perturb(net, x, y, state.step, generator=generator)
-        margin = y * net(x)
+        f, pullback = net.value_and_pullback(x)
+        margin = y * f
         if not bool(torch.isfinite(margin).all()):
             raise Diverged(state.step, "the training margins are not finite")
         residual = self.loss.derivative(margin) * y
-        gradient = net.weight_gradient(x, residual / len(x) if self.reduction == "mean" else residual)
-        if self.regulariser is not None:
-            for name, term in self.regulariser.gradient(net).items():
-                gradient[name] = gradient[name] + term
-        parameters, velocity, moved = net.parameters(), {}, {}
+        gradient = pullback(residual / len(x) if self.reduction == "mean" else residual)
+        penalty = {} if self.regulariser is None else self.regulariser.gradient(net)
+        parameters, lr, velocity, moved = net.parameters(), self.lr(state.step), {}, {}
+        # The gradient's tensors are this step's own: changing them in place spares copies of wide layers.
         for name in self.trainable:
-            move = gradient[name]
+            move = gradient.pop(name)
+            if name in penalty:
+                move.add_(penalty[name])
             if self.momentum:
-                move = self.momentum * state.velocity[name] + move if state.velocity else move
-                velocity[name] = move
-            moved[name] = parameters[name] - self.lr(state.step) * move
+                if name in state.velocity:
+                    move.add_(state.velocity[name], alpha=self.momentum)
+                velocity[name], move = move, move.clone()
+            moved[name] = move.mul_(-lr).add_(parameters[name])
         net = net.replace(**moved)
         if self.projection is not None:
             net = self.projection(net)
-        return Snapshot(state.step + 1, net, velocity, state.order, None)
+        return Snapshot(state.step + 1, net, velocity, state.order)
 
     def run(
         self,
@@ -82,30 +101,29 @@ class Trainer:
         steps: int,
         generator: torch.Generator | None = None,
         observe: Observer | None = None,
-        observe_at: Collection[int] = (),
+        observe_at: Collection[int] | None = None,
         keep: Collection[int] = (),
     ) -> Trajectory:
         """Train for `steps` updates.
 
         Args:
-            observe: called as observe(t, net_t) at the steps in `observe_at`, t = 0..steps; returns numbers.
+            x: (n, d) samples; y: (n,) labels +-1; generator: for batches and random attacks;
+            observe: called as observe(t, net_t) and returning numbers; it must not draw from `generator`;
+            observe_at: the steps t = 0..steps at which it is called, by default all of them;
             keep: steps whose state is stored, besides the first, so that `replay` starts near them.
 
         Returns:
             a Trajectory; divergence ends it early and is recorded there.
         """
-        require_integer(steps, "steps", "Trainer", minimum=0)
-        y = require_labels(y, len(x)).to(x.dtype)
-        unknown = set(self.trainable) - set(net.parameters())
-        if unknown:
-            raise ValueError(
-                f"`trainable` names {sorted(unknown)[0]!r}, but the net has {', '.join(net.parameters())}."
-            )
-        if self.batch_size is not None and generator is None:
-            raise ValueError("stochastic training (`batch_size`) needs a `generator`.")
-        first = Snapshot(0, net, {}, None, None if generator is None else generator.get_state())
         return self.resume(
-            first, x, y, steps=steps, generator=generator, observe=observe, observe_at=observe_at, keep=keep
+            Snapshot(0, net),
+            x,
+            y,
+            steps=steps,
+            generator=generator,
+            observe=observe,
+            observe_at=observe_at,
+            keep=keep,
         )
 
     def resume(
@@ -117,28 +135,38 @@ class Trainer:
         steps: int,
         generator: torch.Generator | None = None,
         observe: Observer | None = None,
-        observe_at: Collection[int] = (),
+        observe_at: Collection[int] | None = None,
         keep: Collection[int] = (),
     ) -> Trajectory:
-        """Continue from a snapshot to step number `steps`."""
-        watched, kept = frozenset(observe_at), frozenset(keep)
-        snapshots, measurements = [state], []
+        """Continue from a snapshot to step number `steps`; without a generator, with the snapshot's own."""
+        require_integer(steps, "steps", "Trainer", minimum=state.step)
+        require_shape(x, "x", (None, state.net.d))
+        y = require_labels(y, len(x)).to(x)
+        for name in self.trainable:
+            parameter(state.net, name, "trainable")
+        generator = state.generator() if generator is None else generator
+        if self.batch_size is not None and generator is None:
+            raise ValueError("stochastic training (`batch_size`) needs a `generator`.")
+        watched = range(steps + 1) if observe_at is None else frozenset(observe_at)
+        kept = frozenset(keep) - {state.step}
+        snapshots, measurements = [state.with_generator(generator)], []
         divergence: Diverged | None = None
         try:
             while True:
                 if observe is not None and state.step in watched:
-                    measurements.append((state.step, observe(state.step, state.net)))
-                if state.step in kept and state.step > snapshots[0].step:
+                    measurements.append((state.step, _observed(observe, state, generator)))
+                if state.step in kept:
                     snapshots.append(state.with_generator(generator))
-                if state.step >= steps:
+                if state.step == steps:
                     break
                 batch, state = self._batch(state, len(x), generator)
-                xs, ys = (x, y) if batch is None else (x[batch], y[batch])
+                xs, ys = (x, y) if batch is None else (x[batch.to(x.device)], y[batch.to(x.device)])
                 state = self.step(state, xs, ys, generator=generator)
             _require_finite(state)
         except Diverged as stopped:
             divergence = stopped
-        return Trajectory(self, x, y, tuple(snapshots), tuple(measurements), state, divergence)
+        final = state.with_generator(generator)
+        return Trajectory(self, x, y, tuple(snapshots), tuple(measurements), final, divergence)
 
     def _batch(
         self, state: Snapshot, n: int, generator: torch.Generator | None
@@ -146,12 +174,22 @@ class Trainer:
         """Indices of this step's batch; a new permutation at the start of every epoch."""
         if self.batch_size is None or self.batch_size >= n:
             return None, state
-        per_epoch = n // self.batch_size
-        position = state.step % per_epoch
-        if position == 0 or state.order is None:
-            state = state.with_order(torch.randperm(n, generator=generator))
+        assert generator is not None
+        position = state.step % self.steps_per_epoch(n)
+        if position == 0 or state.order is None or len(state.order) != n:
+            state = state.with_order(torch.randperm(n, generator=generator, device=generator.device))
         assert state.order is not None
         return state.order[position * self.batch_size : (position + 1) * self.batch_size], state
+
+
+def _observed(observe: Observer, state: Snapshot, generator: torch.Generator | None) -> Measurement:
+    """The observer's numbers; it sees finite nets only and may not disturb the training's randomness."""
+    _require_finite(state)
+    before = None if generator is None else generator.get_state()
+    values = observe(state.step, state.net)
+    if generator is not None and before is not None and not torch.equal(before, generator.get_state()):
+        raise ValueError("`observe` drew from the training's `generator`; give it one of its own.")
+    return values
 
 
 def _require_finite(state: Snapshot) -> None:

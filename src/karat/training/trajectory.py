@@ -1,6 +1,6 @@
 """What a training run leaves behind: measurements, stored states, and the means to replay it."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
@@ -12,28 +12,49 @@ from karat.nets.net import Parameters
 Measurement = dict[str, Any]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Snapshot:
-    """The whole state of training before a step: net, velocity, sample order, random generator."""
+    """The whole state of training before a step: net, velocity, sample order, random generator.
+
+    Args:
+        step: number of updates done; velocity: momentum by parameter, empty before the first step;
+        order: the epoch's permutation of the samples; generator_state: a generator's device and state.
+    """
 
     step: int
     net: Any
-    velocity: Parameters
-    order: Tensor | None
-    generator_state: Tensor | None
+    velocity: Parameters = field(default_factory=dict)
+    order: Tensor | None = None
+    generator_state: tuple[torch.device, Tensor] | None = None
 
     def with_generator(self, generator: torch.Generator | None) -> "Snapshot":
         """The same state, remembering where the generator stands."""
-        return replace(self, generator_state=None if generator is None else generator.get_state())
+        place = None if generator is None else (generator.device, generator.get_state())
+        return replace(self, generator_state=place)
 
     def with_order(self, order: Tensor) -> "Snapshot":
         """The same state with a new order of the samples."""
         return replace(self, order=order)
 
+    def generator(self) -> torch.Generator | None:
+        """A new generator that stands where the remembered one stood."""
+        if self.generator_state is None:
+            return None
+        device, state = self.generator_state
+        generator = torch.Generator(device)
+        generator.set_state(state)
+        return generator
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, eq=False)
 class Trajectory:
-    """A finished (or diverged) run; `replay(t)` gives the net at any step, exactly."""
+    """A finished (or diverged) run; `replay(t)` gives the net at any step, exactly.
+
+    Args:
+        trainer, x, y: what was run; snapshots: stored states, the first one always;
+        measurements: (step, values) of the observer; final: the last state;
+        divergence: why the run ended early, or None.
+    """
 
     trainer: Any
     x: Tensor
@@ -57,11 +78,8 @@ class Trajectory:
 
     def replay(self, step: int) -> Any:
         """The net before update number `step`, recomputed from the nearest stored state before it."""
-        if not 0 <= step <= self.final.step:
-            raise ValueError(f"`step` of `replay` must lie in 0..{self.final.step}, got {step}.")
+        first, last = self.snapshots[0].step, self.final.step
+        if not first <= step <= last:
+            raise ValueError(f"`step` of `replay` must lie in {first}..{last}, got {step}.")
         start = max((s for s in self.snapshots if s.step <= step), key=lambda s: s.step)
-        generator = None
-        if start.generator_state is not None:
-            generator = torch.Generator()
-            generator.set_state(start.generator_state)
-        return self.trainer.resume(start, self.x, self.y, steps=step, generator=generator).net
+        return self.trainer.resume(start, self.x, self.y, steps=step).net

@@ -1,5 +1,8 @@
-"""Experiments of benign: adversarial training on noisy mixtures."""
+"""Experiments of benign: adversarial training on noisy mixtures and on digits."""
 
-from karat.experiments.benign.curves import SEC5, THM31
+from karat.experiments.benign.boundary import BOUNDARY
+from karat.experiments.benign.curves import FIG2, SEC5, THM31
+from karat.experiments.benign.digits import FIG4, FIG5, FIG6
+from karat.experiments.benign.maps import FIG1, FIG3
 
-EXPERIMENTS = (THM31, SEC5)
+EXPERIMENTS = (THM31, SEC5, FIG1, FIG2, FIG3, FIG4, FIG5, FIG6, BOUNDARY)

@@ -4,6 +4,7 @@ from typing import Any
 
 import torch
 
+from karat.experiments.benign.exact import run_exact
 from karat.experiments.benign.mixture import Config
 from karat.experiments.benign.plain import run_plain
 from karat.experiments.experiment import Experiment, Preset
@@ -11,11 +12,15 @@ from karat.experiments.experiment import Experiment, Preset
 
 def run(config: Config, generator: torch.Generator) -> dict[str, Any]:
     """Train once; curves over the evaluation steps and their last values."""
-    measurements = run_plain(config, generator)
+    return as_curves((run_exact if config.exact else run_plain)(config, generator))
+
+
+def as_curves(measurements: list[tuple[int, dict[str, Any]]]) -> dict[str, Any]:
+    """Measurements as one list per name over `iterations`, with the last values as `final_...`."""
     curves: dict[str, Any] = {
         name: [values[name] for _, values in measurements] for name in measurements[0][1]
     }
-    last = {f"final_{name}": curve[-1] for name, curve in curves.items()}
+    last = {f"final_{name}": value for name, value in measurements[-1][1].items()}
     return {"iterations": [step for step, _ in measurements], **curves, **last}
 
 
@@ -40,6 +45,39 @@ THM31 = Experiment(
     title="Does the theorem's own algorithm overfit benignly?",
     paper="benign",
     presets=_presets("symmetric"),
+    run=run,
+)
+
+_FIG2_POINTS: tuple[dict[str, Any], ...] = (
+    *({"mu": mu} for mu in (4.0, 6.0, 8.0, 10.0)),
+    *({"d": d} for d in (500, 1000, 1500)),
+    *({"ratio": ratio} for ratio in (0.05, 0.15)),
+)
+
+FIG2 = Experiment(
+    name="benign.fig2",
+    title="How do training loss and robust test error move over training, as |mu|, d and the attack vary?",
+    paper="benign",
+    presets={
+        "tiny": Preset(
+            config=_presets("pytorch")["tiny"].config,
+            points=({"mu": 2.0}, {"d": 120}, {"ratio": 0.2}),
+            seeds=2,
+            cell_seconds=0.2,
+        ),
+        "quick": Preset(
+            config=_preset("pytorch", d=1000, m=250, mu=5.0, steps=500),
+            points=_FIG2_POINTS,
+            seeds=3,
+            cell_seconds=1.2,
+        ),
+        "full": Preset(
+            config=_preset("pytorch", d=1000, m=1000, mu=5.0, steps=1000),
+            points=_FIG2_POINTS,
+            seeds=10,
+            cell_seconds=12,
+        ),
+    },
     run=run,
 )
 

@@ -6,15 +6,21 @@ from typing import Literal
 
 import torch
 
+from karat.attacks import PGD
 from karat.bounds.benign import Setting
 from karat.core.activations import Activation, LeakyRelu, Relu, SmoothLeakyRelu
+from karat.core.ball import Ball
 from karat.core.checks import require_integer, require_number
+from karat.core.norms import exponent
 from karat.data import ClusterLaw, Gaussian, NoisyMixture, Quartic, TruncatedGaussian
 from karat.data.cluster_law import admissible
 from karat.nets import TwoLayer, init
-from karat.training import StepDecay
+from karat.training import Adversary, StepDecay, Trainer
 
 Cluster = Literal["gaussian", "admissible_gaussian", "truncated", "quartic"]
+SPAN_FROM = 20_000
+"""Dimension beyond which PyTorch weights are drawn as Gaussian ones of the same variance, in their span."""
+
 CLUSTERS: dict[str, ClusterLaw] = {
     "gaussian": Gaussian(),
     "admissible_gaussian": admissible(Gaussian()),
@@ -36,7 +42,13 @@ class Config:
         attack_first: whether the first step already sees perturbed points (the theorem's does not);
         steps, lr, decay_every: gradient steps, their size, and the period after which it falls to a tenth;
         attack_steps, attack_step_ratio: PGD steps and their length over the radius;
-        n_test: test points; evaluations: how often the test error is taken; precision: of the arithmetic.
+        test_ratio: attack radius over mu on test points, that of training when None;
+        p: norm of the attack; n_test: test points; evaluations: how often the test error is taken;
+        engine: "exact" (inner products, l2 only), "plain" (input space) or whichever of them fits;
+        draw: "input" draws weights and data in d dimensions; "span" draws them in coordinates of their span,
+            equal in law for Gaussian weights and clusters, at a cost free of d; "auto" takes "span" where the
+            law is the same (symmetric start) and where d is beyond SPAN_FROM;
+        precision: of the arithmetic.
     """
 
     d: int
@@ -60,7 +72,10 @@ class Config:
     attack_step_ratio: float = 0.2
     n_test: int = 2000
     evaluations: int = 12
+    test_ratio: float | None = None
+    p: float = 2.0
     engine: Literal["auto", "exact", "plain"] = "auto"
+    draw: Literal["auto", "input", "span"] = "auto"
     precision: Literal["float32", "float64"] = "float32"
 
     def __post_init__(self) -> None:
@@ -72,8 +87,20 @@ class Config:
         require_number(self.ratio, "ratio", "Config", minimum=0)
         require_number(self.flip_rate, "flip_rate", "Config", minimum=0, maximum=0.499)
         require_number(self.slope, "slope", "Config", minimum=0, maximum=1)
+        if self.test_ratio is not None:
+            require_number(self.test_ratio, "test_ratio", "Config", minimum=0)
         if self.init_scale is not None:
             require_number(self.init_scale, "init_scale", "Config", minimum=0)
+        exponent(self.p)
+        if self.engine == "exact" and self.p != 2:
+            raise ValueError(
+                f"`engine` of `Config` cannot be exact for p = {self.p:g}: only l2 attacks stay in the span "
+                "of weights and data; use engine=plain."
+            )
+        if self.draw == "span" and (self.cluster != "gaussian" or not self.exact):
+            raise ValueError(
+                "`draw` of `Config` can be span only for the gaussian cluster on the exact engine."
+            )
         if self.start == "symmetric" and self.m % 2:
             raise ValueError(f"`m` of `Config` must be even for the symmetric start, got {self.m}.")
 
@@ -81,6 +108,23 @@ class Config:
     def tau(self) -> float:
         """Attack radius."""
         return self.ratio * self.mu
+
+    @property
+    def test_tau(self) -> float:
+        """Attack radius on test points."""
+        return self.tau if self.test_ratio is None else self.test_ratio * self.mu
+
+    @property
+    def exact(self) -> bool:
+        """Whether the run goes through the exact engine."""
+        return self.engine != "plain" and self.p == 2
+
+    @property
+    def in_span(self) -> bool:
+        """Whether weights and data are drawn in coordinates of their span."""
+        if self.draw != "auto" or self.cluster != "gaussian" or not self.exact:
+            return self.draw == "span"
+        return self.start == "symmetric" or self.d > SPAN_FROM
 
     @property
     def dtype(self) -> torch.dtype:
@@ -116,6 +160,22 @@ class Config:
             return LeakyRelu(self.slope)
         return SmoothLeakyRelu(self.slope, self.smoothness)
 
+    def attack(self) -> PGD:
+        """The PGD of the experiments: normalised steps from a zero start, the last point kept.
+
+        Reading: strength alpha/|mu| and step alpha/(5 |mu|) are in units of |mu|.
+
+        Ref: benign, Sec 5
+        """
+        gradient: Literal["normalised", "sign"] = "normalised" if self.p == 2 else "sign"
+        return PGD(steps=self.attack_steps, step_ratio=self.attack_step_ratio, gradient=gradient, keep="last")
+
+    def trainer(self) -> Trainer:
+        """Gradient descent on the attacked points."""
+        adversary = Adversary(self.attack(), Ball(self.p, self.tau), first_step=0 if self.attack_first else 1)
+        schedule = StepDecay(self.lr, 0.1, self.decay_every)
+        return Trainer(lr=schedule, trainable=self.trainable, adversary=adversary)
+
     def mixture(self) -> NoisyMixture:
         """The data model."""
         return NoisyMixture(
@@ -144,7 +204,7 @@ class Config:
             smoothness=self.smoothness,
             log_concavity=self.law.log_concavity,
             psi2=self.law.psi2,
-            theorem_algorithm=symmetric and not self.attack_first,
+            theorem_algorithm=symmetric and not self.attack_first and self.p == 2,
         )
 
 

@@ -1,0 +1,268 @@
+"""CPU time of one step of l2 adversarial training, for naive PyTorch and for every exact reduction of it.
+
+    python benchmarks/adversarial_training.py [--quick] [--json] [--plot FOLDER]
+
+All implementations run interleaved in one process on one thread; a row is the median over the repeats, and
+its ratio says how many times longer the naive implementation took in the same run.
+"""
+
+import argparse
+import json
+import statistics
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from karat.attacks.pgd import PGD
+from karat.core.ball import Ball
+from karat.data.noisy_mixture import NoisyMixture
+from karat.nets.init import pytorch_default
+from karat.nets.two_layer import TwoLayer
+from karat.training import Adversary, Snapshot, StepDecay, Trainer
+from karat.training.reduction import ExactEngine, reduce
+
+BENCH = "adversarial_training"
+NAIVE = "naive PyTorch (autograd.grad)"
+YARDSTICK = "float32 product 1000 x 1000 x 1000"
+Step = Callable[[], object]
+
+
+@dataclass(frozen=True)
+class Row:
+    bench: str
+    size: str
+    implementation: str
+    cpu_seconds: float
+    ratio: float | None
+
+
+@dataclass(frozen=True)
+class Problem:
+    net: TwoLayer
+    x: Tensor
+    y: Tensor
+    trainer: Trainer
+
+
+def problem(
+    d: int, m: int, n: int, *, signal_norm: float = 5.0, ratio: float = 0.1, steps: int = 20
+) -> Problem:
+    """Benign's experiment: default init, everything trained, PGD with step tau / 5, in float32."""
+    generator = torch.Generator().manual_seed(0)
+    data = NoisyMixture(d=d, signal_norm=signal_norm, flip_rate=0.1)
+    samples = data.sample(n, generator=generator, dtype=torch.float32)
+    net = pytorch_default(d, m, generator=generator, dtype=torch.float32)
+    attack = PGD(steps=steps, step_ratio=0.2, gradient="normalised", keep="last")
+    trainer = Trainer(
+        lr=StepDecay(0.1, 0.1, 500),
+        trainable=("W", "a", "b", "c"),
+        adversary=Adversary(attack, Ball(2, ratio * signal_norm)),
+    )
+    return Problem(net, samples.x, samples.y, trainer)
+
+
+def naive(task: Problem) -> Step:
+    """What one writes first: autograd for the attack and for the weights."""
+    adversary, x, y = task.trainer.adversary, task.x, task.y
+    assert adversary is not None
+    parameters = [tensor.clone().requires_grad_() for tensor in task.net.parameters().values()]
+    W, a, b, c = parameters
+    tau, length = float(adversary.ball.tau), float(adversary.ball.tau) / 5
+    sign = y.unsqueeze(1)
+
+    def f(points: Tensor) -> Tensor:
+        return torch.relu(points @ W.T + b) @ a + c
+
+    def step() -> None:
+        delta = torch.zeros_like(x)
+        for _ in range(adversary.method.steps):
+            delta.requires_grad_()
+            (gradient,) = torch.autograd.grad(f(x + delta).sum(), delta)
+            with torch.no_grad():
+                size = gradient.norm(dim=1, keepdim=True).clamp_min(1e-30)
+                delta = delta - sign * length * gradient / size
+                delta = delta * (tau / delta.norm(dim=1, keepdim=True).clamp_min(1e-30)).clamp_max(1)
+        loss = torch.nn.functional.softplus(-y * f(x + delta)).mean()
+        gradients = torch.autograd.grad(loss, parameters)
+        with torch.no_grad():
+            for parameter, gradient in zip(parameters, gradients, strict=True):
+                parameter -= 0.1 * gradient
+
+    return step
+
+
+def closed_form(task: Problem) -> Step:
+    """The plain trainer: closed-form gradients in the dimension of the data."""
+    state = Snapshot(0, task.net, {}, None, None)
+
+    def step() -> None:
+        nonlocal state
+        state = task.trainer.step(state, task.x, task.y, generator=None)
+
+    return step
+
+
+def in_span(task: Problem) -> Problem:
+    """The same problem in coordinates of the span of weights and data."""
+    space = reduce(task.net, task.x)
+    return Problem(space.net, space.x, task.y, task.trainer)
+
+
+def exact(task: Problem, *, kernel: str, weights: bool) -> Step:
+    """The engine on inner products."""
+    return ExactEngine(task.trainer, task.net, task.x, task.y, kernel=kernel, weights=weights).advance  # type: ignore[arg-type]
+
+
+def implementations(d: int, m: int, n: int) -> dict[str, Step]:
+    task = problem(d, m, n)
+    small = in_span(task)
+    return {
+        NAIVE: naive(task),
+        "closed form in d dimensions": closed_form(task),
+        "closed form in the span": closed_form(small),
+        "inner products, dense": exact(small, kernel="dense", weights=True),
+        "inner products, flips": exact(small, kernel="flips", weights=True),
+        "inner products, flips, weights not kept": exact(small, kernel="flips", weights=False),
+    }
+
+
+def product() -> Step:
+    A, B, C = (torch.randn(1000, 1000) for _ in range(3))
+    return lambda: torch.mm(A, B, out=C)
+
+
+def cpu_seconds(step: Step, calls: int) -> float:
+    start = time.process_time()
+    for _ in range(calls):
+        step()
+    return (time.process_time() - start) / calls
+
+
+def calls_for(step: Step, seconds: float) -> int:
+    """Calls that fill the given time, after a warm-up that compiles and fills caches."""
+    step()
+    return max(1, min(20, int(seconds / max(cpu_seconds(step, 1), 1e-6))))
+
+
+def interleaved(steps: dict[str, Step], *, repeats: int, seconds: float) -> dict[str, float]:
+    """Median CPU seconds per call of each implementation, all of them visited in every repeat."""
+    calls = {name: calls_for(step, seconds) for name, step in steps.items()}
+    times: dict[str, list[float]] = {name: [] for name in steps}
+    for _ in range(repeats):
+        for name, step in steps.items():
+            times[name].append(cpu_seconds(step, calls[name]))
+    return {name: statistics.median(values) for name, values in times.items()}
+
+
+def measure(
+    *,
+    sizes: Sequence[int] = (1000, 4000, 18000),
+    m: int = 1000,
+    n: int = 100,
+    repeats: int = 5,
+    quick: bool = False,
+) -> list[dict[str, object]]:
+    """One row per size and implementation; `quick` takes small sizes and two repeats."""
+    if quick:
+        sizes, m, n, repeats = (300, 1000), 128, 40, 2
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    rows: list[Row] = []
+    try:
+        for d in sizes:
+            steps = {**implementations(d, m, n), YARDSTICK: product()}
+            times = interleaved(steps, repeats=repeats, seconds=0.02 if quick else 0.25)
+            size = f"d={d}, m={m}, n={n}"
+            for name, value in times.items():
+                ratio = None if name == YARDSTICK else times[NAIVE] / value
+                rows.append(Row(BENCH, size, name, value, ratio))
+    finally:
+        torch.set_num_threads(threads)
+    return [asdict(row) for row in rows]
+
+
+def growth(*, quick: bool = False) -> dict[str, list[tuple[int, float]]]:
+    """Seconds per step of the engine (flips, weights kept) against m, n and d."""
+    widths, samples, dimensions = (
+        ((32, 64), (20, 40), (300, 1000))
+        if quick
+        else (
+            (125, 250, 500, 1000, 2000),
+            (25, 50, 100, 200, 400),
+            (1000, 2000, 4000, 8000, 18000),
+        )
+    )
+
+    def cost(d: int, m: int, n: int) -> float:
+        step = exact(in_span(problem(d, m, n)), kernel="flips", weights=True)
+        return interleaved({"flips": step}, repeats=3, seconds=0.05)["flips"]
+
+    return {
+        "m": [(m, cost(4000 if not quick else 300, m, 100 if not quick else 20)) for m in widths],
+        "n": [(n, cost(4000 if not quick else 300, 500 if not quick else 32, n)) for n in samples],
+        "d": [(d, cost(d, 500 if not quick else 32, 100 if not quick else 20)) for d in dimensions],
+    }
+
+
+def plot(rows: list[dict[str, object]], curves: dict[str, list[tuple[int, float]]], folder: Path) -> Path:
+    """Bars of the ratios and curves of the growth, as one PNG."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    figure, axes = plt.subplots(1, 4, figsize=(17, 4.2), layout="constrained")
+    timed = [row for row in rows if row["ratio"] is not None]
+    names = list(dict.fromkeys(str(row["implementation"]) for row in timed))
+    sizes = list(dict.fromkeys(str(row["size"]) for row in timed))
+    for k, size in enumerate(sizes):
+        heights = [float(row["ratio"]) for row in timed if row["size"] == size]  # type: ignore[arg-type]
+        axes[0].barh(
+            [j + 0.27 * k for j in range(len(names))], heights, height=0.25, label=size.split(",")[0]
+        )
+    axes[0].set_yticks([j + 0.27 for j in range(len(names))], names, fontsize=7)
+    axes[0].set_xscale("log")
+    axes[0].set_xlabel("times faster than naive")
+    axes[0].legend(fontsize=7)
+    for axis, (name, points) in zip(axes[1:], curves.items(), strict=True):
+        axis.loglog([x for x, _ in points], [1000 * t for _, t in points], marker="o")
+        axis.set_xlabel(name)
+        axis.set_ylabel("CPU ms per step")
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{BENCH}.png"
+    figure.savefig(path, dpi=130)
+    plt.close(figure)
+    return path
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="small sizes, seconds")
+    parser.add_argument("--json", action="store_true", help="rows as JSON")
+    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--plot", type=Path, help="folder for a figure with the growth in m, n and d")
+    options = parser.parse_args(arguments)
+    rows = measure(repeats=options.repeats, quick=options.quick)
+    if options.plot is not None:
+        threads = torch.get_num_threads()
+        torch.set_num_threads(1)
+        plot(rows, growth(quick=options.quick), options.plot)
+        torch.set_num_threads(threads)
+    if options.json:
+        print(json.dumps(rows, indent=2))
+        return 0
+    for row in rows:
+        ratio = "" if row["ratio"] is None else f"x{row['ratio']:.1f}"
+        print(
+            f"{row['size']:24s} {row['implementation']:42s} {1000 * row['cpu_seconds']:9.2f} ms  {ratio:>8s}"
+        )  # type: ignore[operator]
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,91 @@
+"""How a domain is split: which neuron, where, and what the new half-space says about the others."""
+
+import torch
+from torch import Tensor
+
+from karat.certificates.hull import Hull
+from karat.certificates.profile import Profile
+from karat.certificates.space import Space
+
+
+def choose_split(
+    profile: Profile, c: Tensor, hulls: Hull, s: Tensor, low: Tensor, high: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The neuron whose relaxation is loosest at the answer, and where to cut its interval.
+
+    The gaps c psi(s) - envelope(s) sum to the distance between margin and relaxation at that point, so the
+    largest one is to blame. Piecewise-linear functions are cut at a concave kink, after which both sides are
+    exact; curved ones at the answer itself, kept away from the ends.
+
+    Args:
+        s: (N, U) preactivations at the answer; low, high: (N, U).
+
+    Returns:
+        neuron (N,), cut (N,), total gap (N,), the neuron -1 where nothing can be cut.
+    """
+    s = torch.minimum(torch.maximum(s, low), high)
+    gap = (c * profile.value(s) - hulls.envelope(s)).clamp_min(0)
+    cut, possible = torch.zeros_like(s), torch.zeros_like(s, dtype=torch.bool)
+    if profile.piecewise_linear:
+        distance = torch.full_like(s, torch.inf)
+        for knot, jump in zip(profile.knots, profile.jumps, strict=True):
+            here = (c * jump < 0) & (low < knot) & (knot < high)
+            nearer = here & ((s - knot).abs() < distance)
+            cut = torch.where(nearer, knot, cut)
+            distance = torch.where(nearer, (s - knot).abs(), distance)
+            possible |= here
+    else:
+        width = high - low
+        cut = torch.minimum(torch.maximum(s, low + 0.2 * width), high - 0.2 * width)
+        possible = width > 1e-9 * (1 + low.abs() + high.abs())
+        gap = torch.where(_convex(profile, c, low, high), 0.0, gap)
+    total = gap.sum(dim=1)
+    best, neuron = torch.where(possible, gap, -1.0).max(dim=1)
+    neuron = torch.where(best > 0, neuron, -1)
+    return neuron, cut.gather(1, neuron.clamp_min(0).unsqueeze(1)).squeeze(1), total
+
+
+def _convex(profile: Profile, c: Tensor, low: Tensor, high: Tensor) -> Tensor:
+    """Whether c psi is convex on one piece that holds the whole interval: its gap is the table's error."""
+    found = torch.zeros_like(low, dtype=torch.bool)
+    for left, right, curvature in profile.pieces():
+        found |= (c * curvature > 0) & (low >= left) & (high <= right)
+    return found
+
+
+def halves(
+    space: Space, low: Tensor, high: Tensor, neuron: Tensor, cut: Tensor, cosines: Tensor | None
+) -> tuple[Tensor, Tensor]:
+    """Both halves (2N, U) of every domain, the other neurons' intervals tightened by the new half-space."""
+    index = neuron.unsqueeze(1)
+    below, above = high.scatter(1, index, cut.unsqueeze(1)), low.scatter(1, index, cut.unsqueeze(1))
+    low, high = torch.cat([low, above]), torch.cat([below, high])
+    if cosines is None:
+        return low, high
+    length = torch.linalg.vector_norm(space.W, dim=1)
+    side = torch.cat([torch.full_like(cut, -1.0), torch.full_like(cut, 1.0)]).unsqueeze(1)
+    neuron, cut = neuron.repeat(2), cut.repeat(2)
+    distance = side * ((cut - space.z[neuron]) / length[neuron]).unsqueeze(1)
+    distance = distance - _PAD * (space.magnitude[neuron] / length[neuron]).unsqueeze(1)
+    cosine = side * cosines[neuron]
+    tau = float(space.ball.tau)
+    up = length * _cap(distance, cosine, tau)
+    down = length * _cap(distance, -cosine, tau)
+    pad = _PAD * space.magnitude
+    low = torch.maximum(low, space.z - down - pad)
+    return low, torch.minimum(high, space.z + up + pad)
+
+
+_PAD = 1e-12  # of magnitudes; far above the rounding of an inner product, far below anything that matters
+
+
+def _cap(distance: Tensor, cosine: Tensor, tau: float) -> Tensor:
+    """max of <v, delta> over |delta| <= tau, <n, delta> >= distance, for unit v with <v, n> = cosine.
+
+    tau if the ball's own maximiser obeys the constraint, else the maximum over the circle where both are
+    tight: distance * cosine + sqrt(tau^2 - distance^2) sqrt(1 - cosine^2). Roots are rounded upwards.
+    """
+    inner = (tau * tau - distance.square()).clamp_min(0) + _PAD * tau * tau
+    outer = (1 - cosine.square()).clamp_min(0) + _PAD
+    on_circle = distance * cosine + inner.sqrt() * outer.sqrt()
+    return torch.where(tau * cosine >= distance, torch.full_like(on_circle, tau), on_circle.clamp_max(tau))

@@ -1,0 +1,58 @@
+"""The constant of the best line of given slope below a neuron's function on an interval."""
+
+import torch
+from torch import Tensor
+
+from karat.certificates.profile import Profile
+from karat.certificates.rounding import FUNCTION
+
+
+def conjugate(profile: Profile, c: Tensor, alpha: Tensor, low: Tensor, high: Tensor) -> tuple[Tensor, Tensor]:
+    """h(alpha) = min over s in [low, high] of c psi(s) - alpha s, from below, and the minimiser.
+
+    Linear and concave pieces attain their minimum at their ends. On a convex piece [p, q] any tangent serves:
+
+        c psi(t) - alpha t >= c psi(s) - alpha s + min over t in {p, q} of (c psi'(s) - alpha) (t - s)
+
+    so an inexact stationary point s costs tightness, never soundness. The rounding of psi is charged.
+
+    Args:
+        c, alpha, low, high: tensors of one shape (they broadcast), low <= high.
+
+    Returns:
+        h and s, shaped like the arguments; line alpha t + h <= c psi(t) on the interval.
+    """
+    c, alpha, low, high = torch.broadcast_tensors(c, alpha, low, high)
+    best, point = c * profile.value(low) - alpha * low, low
+
+    def offer(candidate: Tensor, s: Tensor) -> None:
+        nonlocal best, point
+        wins = candidate < best
+        best, point = torch.where(wins, candidate, best), torch.where(wins, s, point)
+
+    offer(c * profile.value(high) - alpha * high, high)
+    for knot in profile.knots:
+        s = torch.minimum(low.clamp_min(knot), high)
+        offer(c * profile.value(s) - alpha * s, s)
+    for left, right, curvature in profile.pieces():
+        if curvature == 0:
+            continue
+        p, q = low.clamp_min(left), high.clamp_max(right)
+        convex = (c * curvature > 0) & (p < q)
+        if not bool(convex.any()):
+            continue
+        q = torch.maximum(p, q)
+        s = profile.point_of_slope(alpha / torch.where(convex, c, 1.0), p, q, curvature)
+        error = c * profile.derivative(s) - alpha
+        value = c * profile.value(s) - alpha * s
+        value = value + torch.minimum(error * (p - s), error * (q - s)).clamp_max(0)
+        offer(torch.where(convex, value, torch.inf), s)
+    return best - function_error(profile, c, low, high), point
+
+
+def function_error(profile: Profile, c: Tensor, low: Tensor, high: Tensor) -> Tensor:
+    """Bound on the rounding of c psi(s) and of its tangents anywhere on [low, high]."""
+    reach = torch.maximum(low.abs(), high.abs())
+    largest = torch.maximum(profile.value(low).abs(), profile.value(high).abs())
+    steep = torch.maximum(profile.derivative(low).abs(), profile.derivative(high).abs())
+    return FUNCTION * c.abs() * (largest + (2 + steep) * (reach + (high - low)) + 2 * profile.size)

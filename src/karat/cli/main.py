@@ -1,0 +1,50 @@
+"""The command `karat`."""
+
+import sys
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from karat.cli import browse, reproduce, run, store
+from karat.cli.errors import explain
+from karat.version import __version__
+
+app = typer.Typer(
+    name="karat",
+    help="A laboratory for the theory of robust feature learning: theorems as executable claims.",
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+app.command()(browse.papers)
+app.command()(browse.claims)
+app.command()(browse.show)
+app.command()(run.run)
+app.command()(run.check)
+app.command()(reproduce.reproduce)
+app.command()(reproduce.report)
+app.add_typer(store.app, name="store")
+
+
+@app.callback(invoke_without_command=True)
+def root(
+    context: typer.Context,
+    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
+) -> None:
+    """A laboratory for the theory of robust feature learning: theorems as executable claims."""
+    if version:
+        print(f"karat {__version__}")
+        raise typer.Exit
+    if context.invoked_subcommand is None:
+        print(context.get_help())
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code: 0 done, 2 bad input, 130 interrupted, 1 anything else."""
+    try:
+        given = sys.argv[1:] if arguments is None else list(arguments)
+        code = app(args=given, prog_name="karat", standalone_mode=False)
+        sys.stdout.flush()
+    except (Exception, KeyboardInterrupt) as error:
+        return explain(error)
+    return code if isinstance(code, int) else 0

@@ -1,0 +1,56 @@
+"""The options several commands share."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from karat.cli.errors import BAD_INPUT, Failure
+
+Scale = Annotated[str, typer.Option(help="tiny (seconds), quick (a minute) or full (the paper's size).")]
+Seeds = Annotated[int | None, typer.Option(help="Number of seeds instead of the preset's.")]
+Settings = Annotated[
+    list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change a setting; repeatable.")
+]
+Device = Annotated[str, typer.Option(help="cpu or cuda.")]
+Json = Annotated[bool, typer.Option("--json", help="Strict JSON on standard output, nothing else.")]
+StorePath = Annotated[
+    Path | None, typer.Option("--store", help="Store file; default KARAT_STORE or .karat/store.sqlite.")
+]
+Workers = Annotated[int | None, typer.Option(help="Processes; default one per core, 0 for none.")]
+Out = Annotated[Path, typer.Option(help="Folder of the report.")]
+PaperKey = Annotated[str | None, typer.Option("--paper", help="Key of one paper; `karat papers` lists them.")]
+
+
+def parse_settings(settings: list[str] | None) -> dict[str, str]:
+    """Split "key=value" texts; the last of equal keys counts."""
+    found = {}
+    for text in settings or []:
+        key, equals, value = text.partition("=")
+        if not equals or not key.strip():
+            raise Failure(f"`--set` must be KEY=VALUE, such as d=4000, got {text!r}.", BAD_INPUT)
+        found[key.strip()] = value.strip()
+    return found
+
+
+def require_workers(workers: int | None) -> int | None:
+    """Refuse a negative number of processes."""
+    if workers is not None and workers < 0:
+        raise Failure(f"`--workers` must be a whole number >= 0, got {workers}.", BAD_INPUT)
+    return workers
+
+
+def device_settings(device: str, experiment: str, known: list[str]) -> dict[str, str]:
+    """Return the setting that puts an experiment on a device, after making sure the device is there."""
+    kind = device.partition(":")[0]
+    if kind not in {"cpu", "cuda"}:
+        raise Failure(f"`--device` must be cpu or cuda, got {device!r}.", BAD_INPUT)
+    if kind == "cpu":
+        return {"device": "cpu"} if "device" in known else {}
+    import torch
+
+    if not torch.cuda.is_available():
+        raise Failure("CUDA is not available on this machine; use --device cpu.", BAD_INPUT)
+    if "device" not in known:
+        raise Failure(f"`{experiment}` runs on the cpu only; use --device cpu.", BAD_INPUT)
+    return {"device": device}

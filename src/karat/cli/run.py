@@ -1,0 +1,130 @@
+"""Commands that run one thing: run, check."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from karat.cli.errors import Failure, bad_input
+from karat.cli.options import Device, Json, Scale, Seeds, Settings, StorePath, Workers, require_workers
+from karat.cli.output import number, print_json, print_pairs, print_table, with_interval
+from karat.cli.session import bar, experiment_named, open_store, overrides, require_success, resumable
+
+if TYPE_CHECKING:
+    from karat.claims import Claim
+    from karat.lab.summary import Group
+
+
+def run(
+    experiment: Annotated[str, typer.Argument(help="Name, or package.module:ATTRIBUTE of your own.")],
+    scale: Scale = "quick",
+    seeds: Seeds = None,
+    settings: Settings = None,
+    device: Device = "cpu",
+    store: StorePath = None,
+    workers: Workers = None,
+    json: Json = False,
+) -> None:
+    """Run one experiment; finished cells are stored, and the same command resumes."""
+    from karat.experiments.experiment import cells
+    from karat.lab import run_cells
+    from karat.lab.summary import summarise
+
+    require_workers(workers)
+    question = experiment_named(experiment)
+    with bad_input():
+        wanted = cells(question, scale, seeds, overrides(question, settings, device))
+    with open_store(store) as place:
+        with resumable(place, wanted):
+            records = run_cells(wanted, place, workers=workers, progress=bar())
+        groups = summarise(records)
+        if json:
+            head = {"experiment": question.name, "scale": scale, "store": str(place.path)}
+            body = {"cells": list(map(_group_json, groups)), "records": [r.to_dict() for r in records]}
+            print_json(head | body)
+        else:
+            _print_groups(groups)
+            curves = sorted({name for r in records for name, v in r.values.items() if isinstance(v, list)})
+            print_pairs([("curves", ", ".join(curves)), ("records", f"{len(records)} in {place.path}")])
+    require_success(records)
+
+
+def check(
+    claim_id: Annotated[str, typer.Argument(metavar="ID", help="Such as benign.thm3.1.3.")],
+    scale: Scale = "quick",
+    seeds: Seeds = None,
+    settings: Settings = None,
+    device: Device = "cpu",
+    store: StorePath = None,
+    workers: Workers = None,
+    json: Json = False,
+) -> None:
+    """Check one claim: predicted, measured with its interval over seeds, and the verdict."""
+    from karat import claims as layer
+    from karat.api import check_cells
+    from karat.lab import run_cells
+
+    require_workers(workers)
+    with bad_input():
+        statement = layer.get_statement(claim_id)
+    test = layer.CHECKS.get(claim_id)
+    if test is None:
+        raise Failure(f"`{claim_id}` is stated but cannot be run yet; `karat claims` shows what can.")
+    question = experiment_named(test.experiment)
+    with bad_input():
+        wanted = check_cells(test, scale, seeds, overrides(question, settings, device))
+    with open_store(store) as place, resumable(place, wanted):
+        records = run_cells(wanted, place, workers=workers, progress=bar())
+    claim = layer.judge_claim(statement, test, records, scale)
+    if json:
+        print_json(layer.claim_json(claim))
+    else:
+        print_claim(claim, test.reading)
+    require_success(records)
+
+
+def print_claim(claim: "Claim", reading: str) -> None:
+    """Print a judged claim with everything that qualifies its verdict."""
+    print_pairs(
+        [
+            ("claim", claim.id),
+            ("statement", claim.title),
+            ("reported", number(claim.reported)),
+            ("predicted", number(claim.predicted)),
+            ("measured", with_interval(claim.measured, claim.interval)),
+            ("verdict", claim.verdict or "not run"),
+            ("unmet", "; ".join(claim.hypotheses_unmet)),
+            ("caveat", claim.caveat),
+            ("reading", reading),
+            ("scale", f"{claim.scale}, {claim.seeds} seeds"),
+        ]
+    )
+
+
+def _print_groups(groups: "list[Group]") -> None:
+    settings = list(groups[0].varied) if groups else []
+    rows = []
+    for group in groups:
+        place = [str(value) for value in group.varied.values()]
+        for name, average in group.averages.items():
+            rows.append([*place, name, with_interval(average.mean, average.interval), str(average.seeds)])
+        for status in ("diverged", "failed"):
+            if status in group.statuses:
+                rows.append([*place, status, "", str(group.statuses[status])])
+    print_table([*settings, "value", "mean [95 % interval]", "seeds"], rows)
+
+
+def _group_json(group: "Group") -> dict[str, object]:
+    values = {
+        name: {
+            "mean": average.mean,
+            "interval": [average.interval.low, average.interval.high] if average.interval else None,
+            "seeds": average.seeds,
+        }
+        for name, average in group.averages.items()
+    }
+    return {
+        "config": group.config,
+        "config_hash": group.config_hash,
+        "statuses": group.statuses,
+        "values": values,
+    }

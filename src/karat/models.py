@@ -1,0 +1,57 @@
+"""karat on any model: attack, certify and probe a karat net or a torch.nn.Module."""
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from karat.attacks import METHODS, AttackResult, Method, run_attack
+from karat.core.ball import Ball
+from karat.core.checks import require_choice
+from karat.nets.module import as_classifier
+
+
+def attack(
+    model: Any,
+    x: Tensor,
+    y: Tensor,
+    ball: Ball,
+    method: str | Method = "strongest",
+    *,
+    generator: torch.Generator | None = None,
+    **knobs: Any,
+) -> AttackResult:
+    """Search the ball for perturbations that make the model err.
+
+    Args:
+        model: a karat net, a torch.nn.Module (put it in eval mode yourself) or any callable on tensors;
+        x: (n, ...) inputs; y: (n,) labels, +-1 for a scalar output, class indices for logits;
+        ball: allowed perturbations; method: an attack or its name; knobs: settings of the named attack;
+        generator: needed by attacks that draw random numbers; seeded with 0 when left out.
+
+    Returns:
+        delta, margin of x + delta (y f, or logit margin) and success (margin <= 0), from the judge.
+
+    >>> import karat
+    >>> net = karat.nets.Linear(torch.tensor([3.0, 4.0]))
+    >>> x, y = torch.tensor([[1.0, 0.0]]), torch.tensor([1.0])
+    >>> karat.attack(net, x, y, karat.Ball(p=2, tau=0.3)).margin
+    tensor([1.5000])
+    """
+    if isinstance(method, str):
+        method = METHODS[require_choice(method, "method", "attack", list(METHODS))](**knobs)
+    elif knobs:
+        raise TypeError(f"an attack object takes no further settings, got {', '.join(knobs)}.")
+    if generator is None:
+        generator = torch.Generator(device=x.device).manual_seed(0)
+    return run_attack(method, as_classifier(model), x, y, ball, generator=generator)
+
+
+def certify(*args: Any, **options: Any) -> Any:
+    """Lower and upper bounds on the worst margin in the ball: not available yet."""
+    raise NotImplementedError("`karat.certify` is not available yet; `karat.attack` gives the attack side.")
+
+
+def probe(*args: Any, **options: Any) -> Any:
+    """What training changed between two checkpoints: not available yet."""
+    raise NotImplementedError("`karat.probe` is not available yet.")

@@ -1,0 +1,5 @@
+"""Records -> figures and a self-contained HTML report."""
+
+from karat.report.build import ReportError, build
+
+__all__ = ["ReportError", "build"]

@@ -1,0 +1,139 @@
+"""Write the report: an index and one page per paper, each a single self-contained HTML file."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from karat.claims import CHECKS, PAPERS, Check
+from karat.claims.claim import SCALES
+from karat.core.checks import require_choice
+from karat.experiments import EXPERIMENTS
+from karat.experiments.experiment import Experiment
+from karat.lab.store import Store
+from karat.report.collect import Content, Run, collect
+from karat.report.embed import data_uri
+from karat.report.figures import FIGURES
+from karat.report.figures.picture import describe, number, varying
+from karat.report.typeset import typeset
+from karat.version import __version__
+
+VERDICTS = {
+    "holds": "the measured interval agrees with the statement",
+    "fails": "the measured interval contradicts it at this size",
+    "inconclusive": "the interval, or a lack of seeds, allows both",
+    "out of regime": "measured, but with hypotheses of the statement unmet",
+    "not run": "no record in the store, or no check yet",
+}
+
+
+class ReportError(ValueError):
+    """The report cannot be written; the message is one line."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plate:
+    """A drawn figure on a page, or the reason why there is none."""
+
+    run: Run
+    title: str
+    caption: str
+    image: str | None
+
+
+def build(
+    store: Store,
+    out_dir: str | Path,
+    scale: str | None = None,
+    *,
+    checks: Mapping[str, Check] = CHECKS,
+    experiments: Mapping[str, Experiment] = EXPERIMENTS,
+) -> Path:
+    """Write index.html and one page per paper into `out_dir` from what the store holds.
+
+    Args:
+        store: finished cells, read only here; out_dir: folder, made if missing;
+        scale: preset to show; None takes the largest complete one of each experiment;
+        checks, experiments: export lists, or one's own.
+
+    Returns:
+        path of index.html.
+    """
+    if scale is not None:
+        require_choice(scale, "scale", "build", SCALES)
+    folder = Path(out_dir)
+    content = collect(store, scale, checks, experiments)
+    plates = [plate for run in content.runs for plate in _plates(run)]
+    pages = {"index.html": _render("index.html.j2", content, plates)}
+    for key, paper in PAPERS.items():
+        own = [plate for plate in plates if plate.run.paper == key]
+        pages[f"{key}.html"] = _render("paper.html.j2", content, own, paper=paper)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, page in reversed(pages.items()):  # the index last: its links exist when it does
+            _write(folder / name, page)
+    except OSError as error:
+        raise ReportError(f"the report cannot be written to {folder} ({error.strerror}).") from error
+    return folder / "index.html"
+
+
+def _plates(run: Run) -> list[Plate]:
+    """Draw the figures of an experiment; records that a figure cannot read leave a note in its place."""
+    if run.name not in FIGURES or not run.records:
+        return []
+    try:
+        pictures = FIGURES[run.name](run.records)
+    except (KeyError, TypeError, ValueError) as error:
+        reason = f"The records do not fit this figure ({type(error).__name__}: {error})."
+        return [Plate(run=run, title="No figure", caption=reason, image=None)]
+    return [
+        Plate(run=run, title=picture.title, caption=picture.caption, image=data_uri(picture.figure))
+        for picture in pictures
+    ]
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("karat.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["number"] = lambda value: "" if value is None else number(value)
+    environment.filters["describe"] = describe
+    environment.filters["typeset"] = typeset
+    environment.globals["varying"] = varying
+    return environment
+
+
+def _render(template: str, content: Content, plates: list[Plate], **values: Any) -> str:
+    return (
+        _environment()
+        .get_template(template)
+        .render(
+            content=content,
+            plates=plates,
+            papers=PAPERS,
+            verdicts=VERDICTS,
+            version=__version__,
+            written=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
+            **values,
+        )
+    )
+
+
+def _write(path: Path, text: str) -> None:
+    """Replace a file at once: a reader sees the old page or the new one, never half of it."""
+    draft = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        draft.write_text(text, encoding="utf-8")
+        draft.replace(path)
+    finally:
+        draft.unlink(missing_ok=True)

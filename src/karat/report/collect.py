@@ -1,0 +1,129 @@
+"""Read a store and judge every statement on what it holds; nothing is run here."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from karat.claims import STATEMENTS, Check, Claim, Statement, judge_claim
+from karat.claims.claim import SCALES
+from karat.experiments.experiment import Experiment, cells
+from karat.experiments.record import Record
+from karat.lab.store import Store
+
+
+@dataclass(frozen=True, kw_only=True)
+class Run:
+    """What a store holds of one experiment at the scale the report shows.
+
+    Args:
+        expected: cells of the preset; records: those found; other: records of further settings or scales.
+    """
+
+    name: str
+    title: str
+    paper: str
+    scale: str | None
+    expected: int
+    records: tuple[Record, ...]
+    other: int = 0
+
+    def count(self, status: str) -> int:
+        """How many of the records ended so."""
+        return sum(record.status == status for record in self.records)
+
+    @property
+    def lost(self) -> list[Record]:
+        """The cells without a result."""
+        return [record for record in self.records if record.status != "done"]
+
+    @property
+    def cpu_seconds(self) -> float:
+        """What the records cost."""
+        return sum(record.cpu_seconds for record in self.records)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Judged:
+    """A statement, how it is checked, and the claim it became."""
+
+    statement: Statement
+    check: Check | None
+    claim: Claim
+
+    @property
+    def verdict(self) -> str:
+        """The verdict, or `not run`."""
+        return self.claim.verdict or "not run"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Content:
+    """All a report shows."""
+
+    judged: tuple[Judged, ...]
+    runs: tuple[Run, ...]
+
+    def of(self, paper: str) -> list[Judged]:
+        """The judged statements of a paper."""
+        return [item for item in self.judged if item.statement.paper == paper]
+
+    def verdicts(self, paper: str | None = None) -> Counter[str]:
+        """How often each verdict was given, in one paper or in all."""
+        return Counter(item.verdict for item in (self.judged if paper is None else self.of(paper)))
+
+
+def collect(
+    store: Store,
+    scale: str | None,
+    checks: Mapping[str, Check],
+    experiments: Mapping[str, Experiment],
+) -> Content:
+    """Judge every statement on the store's records at one scale (or the best one of each experiment).
+
+    Reading: without a scale the largest complete one is taken, else the largest one with any record, so that
+    a sweep just begun does not hide a finished smaller one.
+    """
+    held: dict[str, list[Record]] = {name: [] for name in experiments}
+    for record in store.records():
+        held.setdefault(record.experiment, []).append(record)
+    runs = {name: _run(name, experiments.get(name), records, scale) for name, records in held.items()}
+    judged = []
+    for statement in STATEMENTS:
+        check = checks.get(statement.id)
+        run = runs.get(check.experiment) if check else None
+        fits = run is not None and check is not None and run.scale in check.scales
+        records = run.records if run is not None and fits else ()
+        shown = run.scale if run is not None and records else None
+        claim = judge_claim(statement, check, records, shown)
+        judged.append(Judged(statement=statement, check=check, claim=claim))
+    return Content(judged=tuple(judged), runs=tuple(runs.values()))
+
+
+def _run(name: str, experiment: Experiment | None, held: Sequence[Record], scale: str | None) -> Run:
+    """Select the records of the scale shown; an experiment that is not karat's own has no scale."""
+    if experiment is None:
+        found = tuple(held)
+        return Run(name=name, title="", paper="", scale=None, expected=len(found), records=found)
+    chosen, expected = scale, 0
+    records: tuple[Record, ...] = ()
+    for candidate in (scale,) if scale else reversed(SCALES):
+        if candidate not in experiment.presets:
+            continue
+        wanted = cells(experiment, candidate)
+        hashes = {cell.config_hash for cell in wanted}
+        found = tuple(record for record in held if record.config_hash in hashes)
+        finished = {record.key for record in found if record.finished}
+        complete = all(cell.key in finished for cell in wanted)
+        if complete or (found and not records):
+            chosen, expected, records = candidate, len(wanted), found
+        if complete:
+            break
+    return Run(
+        name=name,
+        title=experiment.title,
+        paper=experiment.paper,
+        scale=chosen,
+        expected=max(expected, len(records)),
+        records=records,
+        other=len(held) - len(records),
+    )

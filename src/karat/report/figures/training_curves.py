@@ -1,0 +1,61 @@
+"""Robust training loss and test errors over the steps of adversarial training."""
+
+from collections.abc import Sequence
+
+from karat.experiments.record import Record
+from karat.report.figures.picture import Picture, by_config, describe, varying
+from karat.report.style import INK, curve_with_band, finish, fit_to_seeds, new_figure
+
+MOST = 8
+"""Figures per experiment; a sweep over more settings needs a map, not curves."""
+
+
+def draw_training_curves(records: Sequence[Record]) -> list[Picture]:
+    """One figure per setting: training overfits (loss to 0) while the test errors settle near the flip rate.
+
+    Ref: benign, Fig 2
+    """
+    done = [record for record in records if record.status == "done"]
+    names = varying(done)
+    groups = by_config(done)
+    pictures = [_draw(group, describe(group[0].config, names), records) for group in groups[:MOST]]
+    if len(groups) > MOST:
+        last = pictures[-1]
+        more = f" {len(groups) - MOST} more settings are not drawn."
+        pictures[-1] = last._replace(caption=last.caption + more)
+    return pictures
+
+
+def _draw(group: list[Record], settings: str, records: Sequence[Record]) -> Picture:
+    steps = group[0].values["iterations"]
+    same = [record for record in group if record.values["iterations"] == steps]
+    figure, (loss, error) = new_figure(2)
+    loss.set_yscale("log")
+    losses = [record.values["train_loss"] for record in same]
+    curve_with_band(loss, steps, losses, "robust training loss")
+    fit_to_seeds(loss, losses)
+    finish(loss, x="step", y="loss", title="Robust training loss", legend=False)
+    clean = [record.values["clean_error"] for record in same]
+    robust = [record.values["robust_error"] for record in same]
+    curve_with_band(error, steps, clean, "clean")
+    curve_with_band(error, steps, robust, "robust", index=1)
+    flip_rate = group[0].config.get("flip_rate")
+    if flip_rate is not None:
+        error.axhline(flip_rate, color=INK, linewidth=1.0, linestyle=":", label=f"flip rate {flip_rate:g}")
+    fit_to_seeds(error, [*clean, *robust, [flip_rate or 0.0]], bottom=0.0)
+    finish(error, x="step", y="test error", title="Test error")
+    title = "Training curves" + (f", {settings}" if settings else "")
+    return Picture(title, _caption(group, same, records), figure)
+
+
+def _caption(group: list[Record], same: list[Record], records: Sequence[Record]) -> str:
+    several = f"Lines: mean over {len(same)} seeds; bands: its 95% interval."
+    notes = [several if len(same) > 1 else "One seed, no interval."]
+    config = group[0].config
+    if "ratio" in config:
+        notes.append(f"Attack radius: {config['ratio']:g} of the signal.")
+    if lost := sum(r.config_hash == group[0].config_hash and r.status != "done" for r in records):
+        notes.append(f"Diverged or failed and left out: {lost}.")
+    if other := len(group) - len(same):
+        notes.append(f"Recorded at other steps and left out: {other}.")
+    return " ".join(notes)

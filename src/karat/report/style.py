@@ -1,0 +1,95 @@
+"""Figures that look alike: one palette for every eye, light grids, bands over seeds. No global state."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from scipy import stats
+
+PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+"""Okabe and Ito's colours, told apart with every common form of colour blindness."""
+
+INK, FAINT = "#333333", "#D9D9D9"
+LINES = ("-", "--", "-.", ":")
+
+
+def new_figure(columns: int = 1, *, width: float = 3.5, height: float = 2.7) -> tuple[Figure, list[Axes]]:
+    """Return a figure with `columns` panels side by side, each `width` x `height` inches."""
+    figure = Figure(figsize=(columns * width, height), layout="constrained")
+    return figure, [figure.add_subplot(1, columns, column + 1) for column in range(columns)]
+
+
+def finish(ax: Axes, *, x: str, y: str, title: str = "", legend: bool = True) -> None:
+    """Label the axes and take away what is not data."""
+    ax.set_xlabel(x, color=INK)
+    ax.set_ylabel(y, color=INK)
+    ax.set_title(title, loc="left", fontsize=10, fontweight="bold", color=INK)
+    ax.grid(color=FAINT, linewidth=0.6)
+    ax.set_axisbelow(True)
+    for side in ("top", "right"):
+        ax.spines[side].set_visible(False)
+    for side in ("left", "bottom"):
+        ax.spines[side].set_color(FAINT)
+    ax.tick_params(colors=INK, labelsize=8)
+    if legend and ax.get_legend_handles_labels()[0]:
+        ax.legend(frameon=False, fontsize=8)
+
+
+def curve_with_band(
+    ax: Axes,
+    x: Sequence[float],
+    curves: Sequence[Sequence[float]],
+    label: str,
+    *,
+    index: int = 0,
+    level: float = 0.95,
+) -> None:
+    """Draw the mean over seeds and its Student interval as a band; a single seed gets no band.
+
+    Reading: on a logarithmic axis the mean and the interval are those of log y, so that the band stays
+    positive; values that are not finite (or not positive there) are left out point by point.
+
+    Args:
+        x: (g,) grid; curves: (seeds, g); label: of the legend; index: which colour and line of the style.
+    """
+    logarithmic = ax.get_yscale() == "log"
+    table = np.asarray(curves, dtype=float).reshape(-1, len(x))
+    table = np.where(np.isfinite(table) & ((table > 0) | (not logarithmic)), table, np.nan)
+    mean, half = mean_and_half_width(np.log(table) if logarithmic else table, level)
+    middle, low, high = (np.exp(v) if logarithmic else v for v in (mean, mean - half, mean + half))
+    color = PALETTE[index % len(PALETTE)]
+    ax.plot(x, middle, label=label, color=color, linewidth=1.6, linestyle=LINES[index % len(LINES)])
+    ax.fill_between(x, low, high, color=color, alpha=0.18, linewidth=0)
+
+
+def fit_to_seeds(ax: Axes, curves: Sequence[Sequence[float]], *, bottom: float | None = None) -> None:
+    """Show the range of the seeds themselves; the band of two or three seeds may leave the panel.
+
+    Args:
+        curves: all that was drawn, one row per seed and line; bottom: lower end of a linear axis.
+    """
+    values = np.concatenate([np.ravel(np.asarray(curve, dtype=float)) for curve in curves])
+    logarithmic = ax.get_yscale() == "log"
+    values = values[np.isfinite(values) & ((values > 0) | (not logarithmic))]
+    if len(values) == 0:
+        return
+    low, high = float(values.min()), float(values.max())
+    if logarithmic:
+        ax.set_ylim(low / 1.5, high * 1.5)
+        return
+    low = low if bottom is None else bottom
+    margin = 0.06 * (high - low) or 0.06
+    ax.set_ylim(low - (margin if bottom is None else 0.0), high + margin)
+
+
+def mean_and_half_width(table: np.ndarray, level: float) -> tuple[np.ndarray, np.ndarray]:
+    """Mean over rows and half-width of its Student interval, NaN left out; NaN where fewer than two rows."""
+    known = np.isfinite(table)
+    count = known.sum(axis=0)
+    filled = np.where(known, table, 0.0)
+    mean = filled.sum(axis=0) / np.where(count > 0, count, np.nan)
+    spread = np.where(known, table - mean, 0.0)
+    freedom = np.where(count > 1, count - 1, np.nan)
+    deviation = np.sqrt((spread**2).sum(axis=0) / freedom)
+    return mean, stats.t.ppf((1 + level) / 2, freedom) * deviation / np.sqrt(count.clip(1))

@@ -1,0 +1,34 @@
+"""Plain-text formulas with the signs a reader expects; text in, text out, nothing is marked up."""
+
+import re
+
+_SIGNS = {"<=": "≤", ">=": "≥", "->": "→", "<-": "←", "+-": "±", "sqrt(": "√(", "_star": "⋆"}
+_GREEK = {
+    "mu": "μ",
+    "tau": "τ",
+    "delta": "δ",
+    "beta": "β",
+    "gamma": "γ",
+    "kappa": "κ",
+    "lambda": "λ",
+    "rho": "ρ",
+    "xi": "ξ",
+    "phi": "φ",
+    "theta": "θ",
+    "sigma": "σ",
+}
+_POWERS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+def typeset(text: str) -> str:
+    """Replace spelled-out signs, Greek letters and whole powers.
+
+    >>> typeset("error <= 2 exp(-c (sqrt(n/d) |mu|^2 / C - tau)^2)")
+    'error ≤ 2 exp(-c (√(n/d) |μ|² / C - τ)²)'
+    >>> typeset("m >= d^2.4 and k^-0.5")
+    'm ≥ d^2.4 and k^-0.5'
+    """
+    for spelled, sign in _SIGNS.items():
+        text = text.replace(spelled, sign)
+    text = re.sub(r"(?<![A-Za-z])(?:" + "|".join(_GREEK) + r")(?![A-Za-z])", lambda m: _GREEK[m[0]], text)
+    return re.sub(r"\^(\d+)(?!\d|\.\d)", lambda m: m[1].translate(_POWERS), text)

@@ -1,0 +1,81 @@
+"""The attack on points known through inner products: flips where they apply, dense products elsewhere."""
+
+from typing import Any, Literal
+
+import torch
+from torch import Tensor
+
+from karat.core.activations import Activation, LeakyRelu, Relu
+from karat.core.ball import Ball
+from karat.training.reduction.compiled import scalar_like
+from karat.training.reduction.flips import flip_attack, gradient_weights
+from karat.training.reduction.gram import ROUNDING, Attack, GramNet, Perturbed, dense_attack, leave_alone
+
+Kernel = Literal["auto", "flips", "dense"]
+
+
+def attack_of(method: Any, ball: Ball, n: int) -> Attack:
+    """Radii and step lengths of a PGD attack on n samples."""
+    radius = ball.radius(torch.empty(n, dtype=torch.float64)).contiguous()
+    if method.step is not None:
+        length = torch.full_like(radius, method.step)
+    else:
+        length = radius * (2.5 / method.steps if method.step_ratio is None else method.step_ratio)
+    return Attack(radius, length, method.steps)
+
+
+def leaky_slope(activation: Activation) -> float | None:
+    """Slope on the negative side of an activation whose only kink is at 0; None for all others."""
+    if isinstance(activation, Relu):
+        return 0.0
+    return activation.slope if isinstance(activation, LeakyRelu) else None
+
+
+def perturb(
+    net: GramNet, P: Tensor, sign: Tensor, attack: Attack | None, out: Perturbed, *, kernel: Kernel = "auto"
+) -> None:
+    """Attack points with products P and write the result to `out`.
+
+    Args:
+        P: (n, m) contiguous; sign: (n,) labels whose margin the attack lowers;
+        attack: None leaves the points alone;
+        kernel: "flips" and "dense" insist on their form, "auto" takes flips where they apply.
+    """
+    slope = leaky_slope(net.activation)
+    if kernel == "flips" and slope is None:
+        raise ValueError(f"the flip kernel needs a ReLU or leaky ReLU, got {net.activation}.")
+    if attack is None or not bool((attack.radius > 0).any()):
+        leave_alone(net, P, out)
+    elif slope is None or kernel == "dense":
+        dense_attack(net, P, sign, attack, out)
+    else:
+        _perturb_by_flips(net, slope, P, sign, attack, out)
+
+
+def _perturb_by_flips(
+    net: GramNet, slope: float, P: Tensor, sign: Tensor, attack: Attack, out: Perturbed
+) -> None:
+    typed_slope = scalar_like(slope, P)
+    p, b, w = P.numpy(), net.b.numpy(), net.w.numpy()
+    diagonal = net.G.diagonal().contiguous().numpy()
+    gradient_weights(p, b, w, typed_slope, diagonal, out.Z.numpy(), out.size.numpy())
+    torch.mm(out.Z, net.G, out=out.Q)
+    floor = out.size.double() * (ROUNDING * torch.finfo(P.dtype).eps)
+    flip_attack(
+        p,
+        b,
+        w,
+        typed_slope,
+        net.G.numpy(),
+        out.Q.numpy(),
+        sign.double().numpy(),
+        attack.radius.numpy(),
+        attack.length.numpy(),
+        floor.numpy(),
+        attack.steps,
+        out.Z.numpy(),
+        out.H.numpy(),
+        out.U.numpy(),
+        out.F.numpy(),
+        out.f.numpy(),
+    )

@@ -1,0 +1,127 @@
+"""One gradient step of the hidden weights, carried out on inner products."""
+
+import torch
+from torch import Tensor
+
+from karat.training.reduction.gram import Perturbed
+from karat.training.reduction.symmetric_update import add_symmetric
+
+# Matrix products run up to a third faster when rows have a multiple of this many numbers.
+_LANES = 16
+
+
+class Weights:
+    """W itself, where it is wanted: kept beside the inner products, in the coordinates it came in.
+
+    Args:
+        W: (m, r) first weights; x: (n, r) samples. Both are padded with zero columns, which changes nothing.
+    """
+
+    def __init__(self, W: Tensor, x: Tensor) -> None:
+        self.r = W.shape[1]
+        padding = (0, -self.r % _LANES)
+        self.padded = torch.nn.functional.pad(W, padding).clone()
+        self.x = torch.nn.functional.pad(x, padding)
+        self.moved = torch.empty_like(self.x)
+
+    @property
+    def W(self) -> Tensor:
+        """(m, r) present weights, a view."""
+        return self.padded[:, : self.r]
+
+    def attacked(self, U: Tensor) -> Tensor:
+        """x + U W, the attacked samples (n, r), padded."""
+        return torch.addmm(self.x, U, self.padded, out=self.moved)
+
+
+class Products:
+    """The inner products that training needs, changed in place (n samples, k tracked points, m neurons).
+
+        P = X W^T,   G = W W^T,   K = X X^T
+
+    Tracked points take no part in the loss; their products P just follow the weights.
+
+    Args:
+        W: (m, r) first weights; x: (n, r) samples; track: (k, r) further points;
+        keep: whether W itself is kept up to date.
+
+    Attributes:
+        stack: (n + k + n, m): P of the samples, P of the tracked points, products H of the attacked samples;
+        D: (n, m) residual_i times gradient weights, filled by the caller; cross, square: scratch.
+    """
+
+    def __init__(self, W: Tensor, x: Tensor, track: Tensor, *, keep: bool) -> None:
+        n, k, m = len(x), len(track), len(W)
+        points = torch.cat([x, track])
+        self.n, self.k = n, k
+        self.stack = torch.zeros(n + k + n, m, dtype=W.dtype)
+        torch.mm(points, W.T, out=self.stack[: n + k])
+        self.G = W @ W.T
+        self.K = points @ x.T
+        self.weights = Weights(W, x) if keep else None
+        self.D = torch.empty(n, m, dtype=W.dtype)
+        self.cross = torch.empty(n + k + n, n, dtype=W.dtype)
+        self.square = torch.empty(m, m, dtype=W.dtype)
+
+    @property
+    def P(self) -> Tensor:
+        """(n, m) products of the samples."""
+        return self.stack[: self.n]
+
+    @property
+    def tracked(self) -> Tensor:
+        """(k, m) products of the tracked points."""
+        return self.stack[self.n : self.n + self.k]
+
+    @property
+    def H(self) -> Tensor:
+        """(n, m) products of the attacked samples."""
+        return self.stack[self.n + self.k :]
+
+    def drift(self) -> float:
+        """Largest relative error, in Frobenius norm, of the carried G and P against those of the kept W."""
+        if self.weights is None:
+            raise ValueError("the drift is known only when the weights are kept.")
+        W, x = self.weights.padded, self.weights.x
+        pairs = ((self.G, W @ W.T), (self.P, x @ W.T))
+        return max(float((have - true).norm() / true.norm().clamp_min(1e-30)) for have, true in pairs)
+
+    def refresh(self) -> None:
+        """Recompute G and P from the kept W; products of tracked points are left as they are."""
+        if self.weights is None:
+            raise ValueError("products can be refreshed only when the weights are kept.")
+        torch.mm(self.weights.padded, self.weights.padded.T, out=self.G)
+        torch.mm(self.weights.x, self.weights.padded.T, out=self.P)
+
+
+def cross_products(products: Products, perturbed: Perturbed) -> None:
+    """Products of all points with the attacked ones, Xt = X + U W, into `products.cross`.
+
+    X Xt^T = K + P U^T (tracked points included),   S = Xt Xt^T = K + (P U^T)^T + H U^T
+    """
+    n, cross = products.n, products.cross
+    torch.mm(products.stack, perturbed.U.T, out=cross)
+    cross[-n:] += products.K[:n] + cross[:n].T
+    cross[:-n] += products.K
+
+
+def move_weights(products: Products, perturbed: Perturbed, lr: float, decay: float) -> None:
+    """W <- s W - lr D^T Xt with s = 1 - lr decay, on all products at once.
+
+        P <- s P - lr (X Xt^T) D,   N = s H - (lr/2) S D,   G <- s^2 G - lr (D^T N + N^T D)
+
+    The first two share one matrix product; the third is symmetric and needs half of a rank-2n update.
+
+    Args:
+        products: with D = diag(residual) Z filled in; H becomes N.
+    """
+    n, D, shrink = products.n, products.D, 1 - lr * decay
+    if products.weights is not None:
+        moved = products.weights.attacked(perturbed.U)
+        products.weights.padded.addmm_(D.T, moved, beta=shrink, alpha=-lr)
+    cross_products(products, perturbed)
+    products.cross[-n:] *= 0.5
+    products.stack.addmm_(products.cross, D, beta=shrink, alpha=-lr)
+    # beta = 0 ignores what the scratch matrix holds, NaN included
+    torch.addmm(products.square, D.T, products.H, beta=0, alpha=-lr, out=products.square)
+    add_symmetric(products.G, products.square, shrink * shrink)

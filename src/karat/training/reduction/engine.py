@@ -1,0 +1,134 @@
+"""The state of one exact run and its update: the plain trainer's step, carried out on inner products."""
+
+from collections.abc import Mapping
+
+import torch
+from torch import Tensor
+
+from karat.core.checks import require_labels, require_shape
+from karat.core.divergence import Diverged
+from karat.nets.two_layer import TwoLayer
+from karat.training.reduction.attack import Kernel, attack_of, perturb
+from karat.training.reduction.descent import Products, move_weights
+from karat.training.reduction.exactness import exactness_obstacle
+from karat.training.reduction.flips import weigh
+from karat.training.reduction.gram import Attack, Perturbed, gram_net
+from karat.training.reduction.momentum import Velocity, move_weights_with_momentum
+from karat.training.reduction.run import ExactState
+from karat.training.regularisers import SquaredNorms
+from karat.training.trainer import Trainer
+
+
+class ExactEngine:
+    """Training on inner products, one `advance` per update; buffers are allocated once and changed in place.
+
+    Args:
+        trainer: anything for which `exactness_obstacle` is None; net, x, y: as for the plain trainer;
+        weights: keep W up to date; track: (k, r) further points whose products are carried along;
+        kernel: "flips", "dense", or "auto".
+    """
+
+    def __init__(
+        self,
+        trainer: Trainer,
+        net: TwoLayer,
+        x: Tensor,
+        y: Tensor,
+        *,
+        weights: bool = True,
+        track: Tensor | None = None,
+        kernel: Kernel = "auto",
+    ) -> None:
+        obstacle = exactness_obstacle(trainer, net)
+        if obstacle is not None:
+            raise ValueError(f"`train_exact` cannot run this training: {obstacle}.")
+        require_shape(x, "x", (None, net.d))
+        if x.dtype != net.W.dtype:
+            raise TypeError(f"`x` and the weights must have one dtype, got {x.dtype} and {net.W.dtype}.")
+        track = x[:0] if track is None else require_shape(track, "track", (None, net.d)).to(x.dtype)
+        self.trainer, self.net, self.kernel = trainer, net, kernel
+        self.y = require_labels(y, len(x)).to(x.dtype)
+        self.products = Products(net.W, x, track, keep=weights)
+        self.perturbed = Perturbed(len(x), net.m, x.dtype, H=self.products.H)
+        self.velocity = Velocity(self.products) if trainer.momentum else None
+        self.small = {name: value.clone() for name, value in net.parameters().items() if name != "W"}
+        self.small_velocity: dict[str, Tensor] = {}
+        self.gradient_a, self.gradient_b = torch.empty_like(net.a), torch.empty_like(net.a)
+        self.decay: Mapping[str, float] = (
+            trainer.regulariser.decays if isinstance(trainer.regulariser, SquaredNorms) else {}
+        )
+        self.step = 0
+        self._attack: tuple[float | None, Attack] | None = None
+
+    def state(self) -> ExactState:
+        """The present state, as views of the buffers."""
+        products = self.products
+        small = self.net.replace(**self.small)
+        W = None if products.weights is None else products.weights.W
+        gram = gram_net(small, G=products.G)
+        return ExactState(self.step, gram, products.P, products.tracked, small, W)
+
+    def attack(self) -> Attack | None:
+        """The adversary of the present step."""
+        adversary = self.trainer.adversary
+        if adversary is None or self.step < adversary.first_step:
+            return None
+        tau = None if adversary.radius is None else adversary.radius(self.step)
+        if self._attack is None or self._attack[0] != tau:
+            ball = adversary.ball if tau is None else adversary.ball.with_tau(tau)
+            self._attack = (tau, attack_of(adversary.method, ball, len(self.y)))
+        return self._attack[1]
+
+    def advance(self) -> float:
+        """One update; returns the loss at the attacked points before it, or raises Diverged."""
+        trainer, products, perturbed = self.trainer, self.products, self.perturbed
+        gram = gram_net(self.net.replace(**self.small), G=products.G)
+        perturb(gram, products.P, self.y, self.attack(), perturbed, kernel=self.kernel)
+        margin = self.y * (perturbed.f + gram.c)
+        if not bool(torch.isfinite(margin).all()):
+            raise Diverged(self.step, "the training margins are not finite")
+        mean = trainer.reduction == "mean"
+        residual = trainer.loss.derivative(margin) * self.y
+        if mean:
+            residual = residual / len(self.y)
+        self._weigh(residual)
+        lr = trainer.lr(self.step)
+        if "W" in trainer.trainable:
+            self._move_weights(lr)
+        gradients = {"a": self.net.scale * self.gradient_a, "b": self.gradient_b, "c": residual.sum()}
+        for name in trainer.trainable:
+            if name != "W":
+                self._move(name, gradients[name], lr)
+        self.step += 1
+        losses = trainer.loss(margin)
+        return float(losses.mean() if mean else losses.sum())
+
+    def _weigh(self, residual: Tensor) -> None:
+        """Fill D and the gradients of a and b."""
+        arrays = (
+            self.perturbed.Z,
+            self.perturbed.F,
+            residual,
+            self.products.D,
+            self.gradient_a,
+            self.gradient_b,
+        )
+        weigh(*(tensor.numpy() for tensor in arrays))
+
+    def _move_weights(self, lr: float) -> None:
+        decay = 2 * self.decay.get("W", 0.0)
+        if self.velocity is None:
+            move_weights(self.products, self.perturbed, lr, decay)
+        else:
+            momentum = self.trainer.momentum
+            move_weights_with_momentum(self.products, self.velocity, self.perturbed, lr, decay, momentum)
+
+    def _move(self, name: str, gradient: Tensor, lr: float) -> None:
+        """The same rule for a, b and c, which are small enough to be themselves."""
+        if name in self.decay:
+            gradient = gradient + 2 * self.decay[name] * self.small[name]
+        if self.trainer.momentum:
+            if name in self.small_velocity:
+                gradient = self.trainer.momentum * self.small_velocity[name] + gradient
+            self.small_velocity[name] = gradient.clone()
+        self.small[name] = self.small[name] - lr * gradient

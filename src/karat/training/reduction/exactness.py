@@ -1,0 +1,52 @@
+"""When the reduction to inner products is exact, and the one sentence that says why it is not."""
+
+from typing import Any
+
+from karat.attacks.pgd import PGD
+from karat.core.ball import Ball
+from karat.nets.two_layer import TwoLayer
+from karat.training.regularisers import SquaredNorms
+from karat.training.trainer import Trainer
+
+
+def attack_obstacle(method: Any, ball: Ball) -> str | None:
+    """Why an attack leaves the span of weights and data, or cannot be run inside it; None if it can."""
+    if ball.p != 2:
+        return f"an l_{ball.p:g} attack moves single coordinates, which leaves the span of weights and data"
+    if ball.box is not None:
+        return "clipping to a box leaves the span of weights and data"
+    if not isinstance(method, PGD):
+        return f"the attack {type(method).__name__} is not plain projected gradient descent"
+    if method.random_start or method.restarts > 1:
+        return "a random start leaves the span of weights and data"
+    if method.start is not None:
+        return "the attack starts from another attack"
+    if method.gradient not in ("steepest", "normalised"):
+        return f"the attack uses the {method.gradient} gradient, not the normalised one"
+    if method.keep != "last":
+        return 'the attack keeps its best point, and the engine follows the last one (`keep="last"`)'
+    return None
+
+
+def exactness_obstacle(trainer: Trainer, net: Any) -> str | None:
+    """Why `train_exact` cannot reproduce this training exactly; None if it can.
+
+    Under gradient descent, momentum, squared-norm penalties and l2 attacks from zero, the weights and all
+    attacked points stay in the span of the first weights and the data, where only inner products matter. Sign
+    and coordinate steps (l_inf and l_1 attacks, Adam), boxes and random starts leave it.
+
+    >>> from karat.training import Constant
+    >>> exactness_obstacle(Trainer(lr=Constant(0.1), batch_size=5), None)
+    'the net NoneType is not a TwoLayer net'
+    """
+    if not isinstance(net, TwoLayer):
+        return f"the net {type(net).__name__} is not a TwoLayer net"
+    if trainer.batch_size is not None:
+        return "the engine runs full-batch training only, and `batch_size` is set"
+    if trainer.projection is not None:
+        return f"the projection {type(trainer.projection).__name__} is not expressed in inner products"
+    if trainer.regulariser is not None and not isinstance(trainer.regulariser, SquaredNorms):
+        return f"the regulariser {type(trainer.regulariser).__name__} is not expressed in inner products"
+    if trainer.adversary is None:
+        return None
+    return attack_obstacle(trainer.adversary.method, trainer.adversary.ball)

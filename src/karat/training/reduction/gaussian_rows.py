@@ -1,0 +1,60 @@
+"""Gaussian vectors in any dimension d, drawn directly in coordinates of their own span."""
+
+import torch
+from torch import Tensor
+
+from karat.core.checks import require_integer
+
+
+def gaussian_rows(
+    count: int, d: int, *, generator: torch.Generator, dtype: torch.dtype = torch.float64
+) -> Tensor:
+    """`count` independent N(0, I_d) vectors, rotated so that the first axis stays and the rest is triangular.
+
+        rows = [g, L]:   g ~ N(0, I),   L_ii ~ chi(d - 1 - i),   L_ij ~ N(0, 1) for j < i,   i = 0, 1, ...
+
+    All inner products, among the rows and with the fixed first axis, have exactly the law they have in d
+    dimensions (Bartlett's decomposition), at a cost of count^2 numbers for any d. With mu on the first axis,
+    W = sd * rows[:m] and x = y mu + rows[m:] are a Gaussian net and two Gaussian clusters, and a test point
+    is y mu + N(0, I_r). Equal seeds share their rows whatever mu and sd are.
+
+    Args:
+        count: number of vectors; d: their dimension.
+
+    Returns:
+        (count, r) with r = min(d, count + 1).
+
+    >>> gaussian_rows(3, 10**6, generator=torch.Generator().manual_seed(0)).shape
+    torch.Size([3, 4])
+    """
+    require_integer(count, "count", "gaussian_rows", minimum=1)
+    require_integer(d, "d", "gaussian_rows", minimum=1)
+    if d <= count + 1:
+        return torch.randn(count, d, generator=generator, dtype=dtype)
+    first = torch.randn(count, 1, generator=generator, dtype=dtype)
+    rest = torch.randn(count, count, generator=generator, dtype=dtype).tril_(-1)
+    freedom = d - 1 - torch.arange(count, dtype=torch.float64)
+    rest.diagonal().copy_(chi(freedom, generator=generator))
+    return torch.cat([first, rest], dim=1)
+
+
+def chi(freedom: Tensor, *, generator: torch.Generator) -> Tensor:
+    """Independent chi variables with the given degrees of freedom (k,), each >= 1, in float64.
+
+    chi^2 / 2 is a Gamma(freedom / 2) variable. Marsaglia and Tsang's rejection method draws Gamma(shape + 1),
+    and the factor U^(1/shape) takes it to Gamma(shape).
+    """
+    shape = freedom.double() / 2
+    offset = shape + 1 - 1 / 3
+    value = torch.zeros_like(shape)
+    missing = torch.ones_like(shape, dtype=torch.bool)
+    while bool(missing.any()):
+        normal = torch.randn(shape.shape, generator=generator, dtype=torch.float64)
+        uniform = torch.rand(shape.shape, generator=generator, dtype=torch.float64)
+        cube = (1 + normal / (9 * offset).sqrt()) ** 3
+        bound = normal.square() / 2 + offset * (1 - cube + cube.clamp_min(1e-300).log())
+        accepted = missing & (cube > 0) & (uniform.log() < bound)
+        value = torch.where(accepted, offset * cube, value)
+        missing &= ~accepted
+    boost = 1 - torch.rand(shape.shape, generator=generator, dtype=torch.float64)
+    return (2 * value * boost ** (1 / shape)).sqrt()

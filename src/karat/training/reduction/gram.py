@@ -1,0 +1,129 @@
+"""A two-layer net known only through inner products, and the attack that needs nothing else."""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from karat.core.activations import Activation
+from karat.nets.two_layer import TwoLayer
+
+# A squared gradient norm below this many units of rounding of sum_s z_s^2 |w_s|^2 counts as zero.
+ROUNDING = 4.0
+
+
+@dataclass(frozen=True)
+class GramNet:
+    """A two-layer net up to rotation of its input space.
+
+        G = W W^T,   f = sum_s w_s phi(P_s + b_s) + c   at a point with products P = W x
+
+    Args:
+        G: (m, m); w: (m,) scaled output weights scale * a; b: (m,) hidden biases, zero if the net has none;
+        c: () output bias, zero if the net has none.
+    """
+
+    G: Tensor
+    w: Tensor
+    b: Tensor
+    c: Tensor
+    activation: Activation
+
+    def output(self, P: Tensor) -> Tensor:
+        """f (n,) of points with products P (n, m)."""
+        return self.activation(P + self.b) @ self.w + self.c
+
+
+def gram_net(net: TwoLayer, *, G: Tensor | None = None) -> GramNet:
+    """The inner products of a net; G is taken as given when it is known already."""
+    return GramNet(
+        net.W @ net.W.T if G is None else G,
+        net.scale * net.a,
+        torch.zeros_like(net.a) if net.b is None else net.b,
+        net.a.new_zeros(()) if net.c is None else net.c,
+        net.activation,
+    )
+
+
+@dataclass(frozen=True)
+class Attack:
+    """Projected gradient descent in the l2 ball from delta = 0, normalised gradient, last iterate.
+
+        delta <- Project(delta - y length grad f / |grad f|),   |delta_i| <= radius_i
+
+    Args:
+        radius, length: (n,) float64, of every sample; steps: of the attack.
+    """
+
+    radius: Tensor
+    length: Tensor
+    steps: int
+
+    def rows(self, chosen: slice) -> "Attack":
+        """The attack on some of the samples."""
+        return Attack(self.radius[chosen], self.length[chosen], self.steps)
+
+
+class Perturbed:
+    """Buffers that describe n attacked points: delta_i = W^T U_i.
+
+    H (n, m) products <w_s, x_i + delta_i>; U (n, m) coefficients of delta; Z (n, m) gradient weights w_s phi'
+    and F (n, m) activations phi at the perturbed points; f (n,) outputs without c; Q, size: scratch.
+    """
+
+    def __init__(self, n: int, m: int, dtype: torch.dtype, H: Tensor | None = None) -> None:
+        self.H = torch.empty(n, m, dtype=dtype) if H is None else H
+        self.U, self.Z, self.F, self.Q = (torch.zeros(n, m, dtype=dtype) for _ in range(4))
+        self.f = torch.empty(n, dtype=dtype)
+        self.size = torch.empty(n, dtype=dtype)
+
+
+def leave_alone(net: GramNet, P: Tensor, out: Perturbed) -> None:
+    """The points themselves, as if attacked with radius zero."""
+    out.H.copy_(P)
+    out.U.zero_()
+    describe(net, out)
+
+
+def describe(net: GramNet, out: Perturbed) -> None:
+    """Gradient weights, activations and outputs at the products in out.H."""
+    h = out.H + net.b
+    torch.mul(net.activation.derivative(h), net.w, out=out.Z)
+    out.F.copy_(net.activation(h))
+    torch.mv(out.F, net.w, out=out.f)
+
+
+def dense_attack(net: GramNet, P: Tensor, sign: Tensor, attack: Attack, out: Perturbed) -> None:
+    """The attack for any activation: one n x m x m product per step.
+
+    With delta = W^T u, v = W delta and q = W grad f = G z:
+
+        |grad f|^2 = z.q,   <delta, grad f> = z.v,   e = -sign length / |grad f|
+        u <- r (u + e z),   v <- r (v + e q),   r = min(1, radius / |delta + e grad f|)
+
+    Args:
+        P: (n, m); sign: (n,) labels whose margin is attacked; out: written.
+    """
+    dtype = P.dtype
+    U, V, Z, Q = out.U.zero_(), torch.zeros_like(P), out.Z, out.Q
+    preactivation = P + net.b
+    diagonal = net.G.diagonal()
+    radius, length = attack.radius.to(dtype), attack.length.to(dtype)
+    square_length = torch.zeros_like(radius)
+    floor = None
+    for _ in range(attack.steps):
+        torch.mul(net.activation.derivative(preactivation + V), net.w, out=Z)
+        if floor is None:
+            floor = ROUNDING * torch.finfo(dtype).eps * (Z.square() @ diagonal)
+        torch.mm(Z, net.G, out=Q)
+        square, along = torch.linalg.vecdot(Z, Q), torch.linalg.vecdot(Z, V)
+        e = torch.where(square > floor, -sign * length * square.clamp_min(0).rsqrt(), 0.0)
+        moved = (square_length + 2 * e * along + e.square() * square).clamp_min(0)
+        outside = moved > radius.square()
+        r = torch.where(outside, radius * moved.rsqrt(), 1.0)
+        square_length = torch.where(outside, radius.square(), moved)
+        r, e = r.unsqueeze(1), e.unsqueeze(1)
+        V.addcmul_(Q, e).mul_(r)
+        U.addcmul_(Z, e).mul_(r)
+    torch.add(P, V, out=out.H)
+    describe(net, out)
