@@ -78,11 +78,14 @@ def naive(task: Problem) -> Step:
     def f(points: Tensor) -> Tensor:
         return torch.relu(points @ W.T + b) @ a + c
 
+    def attacked(points: Tensor) -> Tensor:
+        return torch.relu(points @ W.detach().T + b.detach()) @ a.detach()
+
     def step() -> None:
         delta = torch.zeros_like(x)
         for _ in range(adversary.method.steps):
             delta.requires_grad_()
-            (gradient,) = torch.autograd.grad(f(x + delta).sum(), delta)
+            (gradient,) = torch.autograd.grad(attacked(x + delta).sum(), delta)
             with torch.no_grad():
                 size = gradient.norm(dim=1, keepdim=True).clamp_min(1e-30)
                 delta = delta - sign * length * gradient / size
@@ -165,18 +168,24 @@ def measure(
     m: int = 1000,
     n: int = 100,
     repeats: int = 5,
+    seconds: float = 0.25,
     quick: bool = False,
 ) -> list[dict[str, object]]:
-    """One row per size and implementation; `quick` takes small sizes and two repeats."""
+    """One row per size and implementation.
+
+    Args:
+        sizes: input dimensions; m: neurons; n: samples; repeats: rounds over all implementations;
+        seconds: CPU time of one implementation in one round; quick: small sizes and two rounds instead.
+    """
     if quick:
-        sizes, m, n, repeats = (300, 1000), 128, 40, 2
+        sizes, m, n, repeats, seconds = (300, 1000), 128, 40, 2, 0.02
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     rows: list[Row] = []
     try:
         for d in sizes:
             steps = {**implementations(d, m, n), YARDSTICK: product()}
-            times = interleaved(steps, repeats=repeats, seconds=0.02 if quick else 0.25)
+            times = interleaved(steps, repeats=repeats, seconds=seconds)
             size = f"d={d}, m={m}, n={n}"
             for name, value in times.items():
                 ratio = None if name == YARDSTICK else times[NAIVE] / value

@@ -206,6 +206,16 @@ def test_the_extreme_point_does_not_depend_on_the_size_of_the_gradient(p, box, d
 
 @each_norm
 @each_box
+@pytest.mark.parametrize(("dtype", "smallest"), [(torch.float32, 1.5e-45), (torch.float64, 5e-324)])
+def test_a_gradient_of_the_smallest_numbers_still_keeps_the_budget(p, box, dtype, smallest):
+    ball, x = Ball(p, 0.2, box), torch.full((1, 9), 0.5, dtype=dtype)
+    point = ball.extreme_point(torch.full_like(x, smallest), x)
+    assert (point >= 0).all()
+    torch.testing.assert_close(norm(point, p), torch.tensor([0.2], dtype=dtype))
+
+
+@each_norm
+@each_box
 def test_the_extreme_point_at_radius_zero_is_zero(p, box, generator):
     x, g = inputs((40, 9), generator), noise((40, 9), generator)
     assert not Ball(p, 0.0, box).extreme_point(g, x).any()

@@ -322,6 +322,13 @@ def test_a_grid_point_on_the_level_is_the_crossing(curve, transform):
     assert crossing_point([1.0, 2.0, 3.0], curve, 0.5, transform=transform).value == pytest.approx(2.0)
 
 
+def test_reaching_the_level_from_below_is_a_crossing_and_touching_it_from_above_is_not():
+    assert crossing_point([0, 1], [0.4, 0.5], 0.5).value == 1
+    for curve in ([0.6, 0.5], [0.5, 0.6], [0.5, 0.5]):
+        with pytest.raises(ValueError, match="stays above"):
+            crossing_point([0, 1], curve, 0.5)
+
+
 def test_the_first_of_several_crossings_counts():
     assert crossing_point([0, 1, 2, 3], [0.0, 1.0, 0.0, 1.0], 0.5).value == 0.5
 

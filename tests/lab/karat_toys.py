@@ -4,7 +4,7 @@ import math
 import os
 import signal
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -74,4 +74,10 @@ TOY = Experiment(
         "quick": Preset(config=Config(d=1), grid={"d": (1, 2, 3)}, seeds=4),
     },
     run=run,
+)
+
+DEAR = replace(
+    TOY,
+    name="karat_toys:DEAR",
+    presets={"tiny": Preset(config=Config(d=1), seeds=1, cell_seconds=100.0)},
 )

@@ -44,9 +44,10 @@ def test_failures_are_counted(clock, make_record):
     assert stream.getvalue().splitlines()[-1] == "karat: 3/3 cells in 0:00:03, 3 failed."
 
 
-def test_nothing_to_do_is_nothing_to_say(clock):
+@pytest.mark.parametrize("terminal", [True, False])
+def test_nothing_to_do_is_nothing_to_say(clock, terminal):
     stream = io.StringIO()
-    progress = RichProgress(Console(file=stream), clock=clock)
+    progress = RichProgress(Console(file=stream, force_terminal=terminal), clock=clock)
     progress.start(12, 12)
     progress.stop()
     assert stream.getvalue() == ""

@@ -100,7 +100,7 @@ def test_workers_give_the_bits_of_this_process_and_survive_dying_cells(tmp_path)
 
 def test_workers_that_cannot_start_are_one_line(store, monkeypatch):
     monkeypatch.setattr(pool, "_COMMAND", [pool.sys.executable, "-c", "raise SystemExit('no torch here')"])
-    with pytest.raises(WorkerError, match="^worker processes cannot start: no torch here.$"):
+    with pytest.raises(WorkerError, match=r"^worker processes cannot start: no torch here\.$"):
         run_cells(toy_cells(ok=1), store, workers=1)
 
 

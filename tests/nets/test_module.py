@@ -85,6 +85,8 @@ def test_a_scalar_module_has_the_margin_y_f(x, y, squeeze):
     torch.testing.assert_close(gradient, y.unsqueeze(1) * linear.weight.detach())
     assert torch.equal(as_classifier(model).margin(x, y), margin)
     assert margin.shape == (len(x),)
+    # Neither the caller's tensors nor the model's gradients are touched.
+    assert not x.requires_grad
     assert linear.weight.grad is None
 
 

@@ -4,6 +4,7 @@ import dataclasses
 import math
 from typing import Any
 
+import numba
 import pytest
 import torch
 from torch import Tensor
@@ -22,6 +23,7 @@ from karat.training.reduction import (
     train_exact,
 )
 from karat.training.reduction.attack import attack_of, perturb
+from karat.training.reduction.compiled import compiled
 from karat.training.reduction.gram import Perturbed
 from karat.training.reduction.symmetric_update import add_symmetric
 
@@ -97,6 +99,9 @@ def test_bad_shapes_types_and_labels_are_refused() -> None:
         train_exact(trainer(), net, x[:, :-1], y, steps=1)
     with pytest.raises(TypeError, match="must have one dtype, got"):
         train_exact(trainer(), net, x.float(), y, steps=1)
+    half = net.replace(**{name: tensor.half() for name, tensor in net.parameters().items()})
+    with pytest.raises(TypeError, match="runs in float32 or float64, got"):
+        train_exact(trainer(), half, x.half(), y, steps=1)
     with pytest.raises(ValueError, match="labels"):
         train_exact(trainer(), net, x, 0 * y, steps=1)
     with pytest.raises(ValueError, match="`steps` of `train_exact`"):
@@ -282,3 +287,20 @@ def test_evaluation_in_pieces_is_evaluation_at_once() -> None:
         alone = attacked_margins(gram, P[i : i + 1], y[i : i + 1], METHOD, Ball(2, float(ball.tau[i])))
         assert float(alone) == pytest.approx(float(whole[i]), rel=1e-12)
     assert attacked_margins(gram, P[:0], y[:0], METHOD, Ball(2, 0.1)).shape == (0,)
+
+
+def test_compilation_needs_no_cache_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = numba.njit
+
+    def without_cache(*arguments: Any, **options: Any) -> Any:
+        if options.pop("cache", False):
+            raise RuntimeError("cannot cache function: no locator available")
+        return real(*arguments, **options)
+
+    monkeypatch.setattr(numba, "njit", without_cache)
+
+    @compiled()
+    def double(value: float) -> float:
+        return 2 * value
+
+    assert double(1.5) == 3.0

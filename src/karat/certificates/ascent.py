@@ -37,7 +37,20 @@ class Relaxed:
     def value(self, alpha: Tensor, r: Tensor) -> Tensor:
         """D on the hulls, without the charge for rounding."""
         linear = self.hulls.conjugate(alpha) + alpha * self.z
-        return self.const + linear.sum(dim=1) - support(r, self.ball, self.x)
+        if self.ball.box is None and self.ball.p == 2:  # the common case, without the care of `support`
+            grown = self.ball.tau * torch.linalg.vector_norm(r, dim=1)
+        else:
+            grown = support(r, self.ball, self.x)
+        return self.const + linear.sum(dim=1) - grown
+
+    def answer(self, r: Tensor, mu: Tensor, tau: Tensor) -> Tensor:
+        """argmin over the ball of <r, delta> + mu |delta|^2 / 2: the projection of -r / mu."""
+        if self.ball.box is not None or self.ball.p == 1:
+            return self.ball.project(-r / mu.unsqueeze(1), self.x)
+        if self.ball.p == 2:
+            return -r / torch.maximum(mu, torch.linalg.vector_norm(r, dim=1) / tau).unsqueeze(1)
+        bound = tau.unsqueeze(1)
+        return torch.minimum(torch.maximum(-r / mu.unsqueeze(1), -bound), bound)
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,8 +89,7 @@ def ascend(relaxed: Relaxed, alpha: Tensor, *, steps: int, sharpness: tuple[floa
         share = k / max(steps - 1, 1)
         level = sharpness[0] ** (1 - share) * sharpness[1] ** share
         mu = (_scale(ahead_r, relaxed.ball.p, level) / tau).clamp_min(1e-280)
-        # The worst point is x - delta: the form <r, .> is largest along +r and is subtracted.
-        delta = relaxed.ball.project(-ahead_r / mu.unsqueeze(1), relaxed.x)
+        delta = relaxed.answer(ahead_r, mu, tau)
         gradient = relaxed.z + delta @ relaxed.W.T
         step = mu.unsqueeze(1) * inverse
         new = relaxed.hulls.prox(ahead + step * gradient, step)

@@ -16,8 +16,9 @@ from karat.certificates.problem import Problem
 from karat.certificates.space import Space, space_of
 
 _STEPS = 12
-_POLISH = 80
-_REFINEMENTS = 4
+_ROOT = 30
+_POLISH = 60
+_REFINEMENTS = 3
 _MEMORY = 3e8  # bytes of open domains at which the search gives up
 _CHUNK = 4e6  # entries of one (domains, neurons + inputs) table
 
@@ -94,7 +95,7 @@ def branch_and_bound(
         cosines=_cosines(space),
     )
     first = space.hulls(space.low, space.high).slope_at(space.z) if alpha is None else alpha[space.unstable]
-    _expand(state, space.low.unsqueeze(0), space.high.unsqueeze(0), first.unsqueeze(0), steps=_POLISH)
+    _expand(state, space.low.unsqueeze(0), space.high.unsqueeze(0), first.unsqueeze(0), steps=_ROOT)
     size = max(1, int(min(256, _CHUNK / max(1, sum(space.W.shape)) / 4)))
     batch = 8
     while state.open and not state.broken() and time.perf_counter() < state.deadline:
@@ -132,19 +133,22 @@ def _expand(state: _State, low: Tensor, high: Tensor, alpha: Tensor, *, steps: i
     if len(low) == 0:
         return
     hulls = space.hulls(low, high)
-    found = ascend(space.relaxed(hulls, len(low)), alpha, steps=steps, sharpness=_SHARPNESS)
-    bound, alpha = space.bound(found.alpha, low, high), found.alpha
-    s, value = space.answer(found.delta)
-    _witness(state, found.delta, value)
-    neuron, cut, gap = choose_split(space.problem.profile, space.c, hulls, s, low, high)
+    alpha, bound, neuron, cut, unsolved = _improve(state, low, high, hulls, alpha, steps, _SHARPNESS)
     undone = bound <= state.threshold()
-    state.closed = min(state.closed, float(bound[~undone].min()) if bool((~undone).any()) else math.inf)
-    # Where the relaxation itself is unsolved, or nothing is left to cut, solve it before anything is cut.
-    stuck = undone & ((neuron < 0) | (gap < 0.1 * (value - bound)))
-    for i in stuck.nonzero().squeeze(1).tolist():
+    rows = (undone & unsolved).nonzero().squeeze(1)
+    if len(rows) and not state.broken():
+        part = hulls.rows(rows)
+        more = _improve(state, low[rows], high[rows], part, alpha[rows], _POLISH, _SHARP)
+        alpha[rows], bound[rows], neuron[rows], cut[rows], _ = more
+        undone = bound <= state.threshold()
+    # What has nothing left to cut is solved exactly, unless the solve finds something to cut after all.
+    for i in (undone & (neuron < 0)).nonzero().squeeze(1).tolist():
         if time.perf_counter() > state.deadline or state.broken():
             break
-        undone[i] = _solve(state, i, low, high, alpha, bound, neuron, cut)
+        _solve(state, i, low, high, alpha, bound, neuron, cut)
+    undone = bound <= state.threshold()
+    if bool((~undone).any()):
+        state.closed = min(state.closed, float(bound[~undone].min()))
     chunk = (low, high, alpha, neuron, cut)
     for i in undone.nonzero().squeeze(1).tolist():
         if int(neuron[i]) < 0:
@@ -153,31 +157,47 @@ def _expand(state: _State, low: Tensor, high: Tensor, alpha: Tensor, *, steps: i
             heapq.heappush(state.open, (float(bound[i]), state.domains * 1000 + i, chunk, i))
 
 
+def _improve(
+    state: _State,
+    low: Tensor,
+    high: Tensor,
+    hulls: Hull,
+    alpha: Tensor,
+    steps: int,
+    sharpness: tuple[float, float],
+) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
+    """Ascend; then slopes, bounds, next cuts, and whether the relaxation itself is far from solved."""
+    space = state.space
+    found = ascend(space.relaxed(hulls, len(low)), alpha, steps=steps, sharpness=sharpness)
+    bound = space.bound(found.alpha, low, high)
+    s, value = space.answer(found.delta)
+    _witness(state, found.delta, value)
+    neuron, cut, gap = choose_split(space.problem.profile, space.c, hulls, s, low, high)
+    return found.alpha, bound, neuron, cut, (gap < 0.1 * (value - bound)) | (neuron < 0)
+
+
 def _solve(
     state: _State, i: int, low: Tensor, high: Tensor, alpha: Tensor, bound: Tensor, neuron: Tensor, cut: Tensor
-) -> bool:
-    """Solve the relaxation of domain i, update its row, and say whether it stays open."""
+) -> None:
+    """Solve the relaxation of domain i and update its row in place."""
     space, profile = state.space, state.space.problem.profile
     row = slice(i, i + 1)
     hulls = space.hulls(low[row], high[row])
-    answer = _curved_leaf(space, low[row], high[row], alpha[row], hulls) if not profile.piecewise_linear else None
     if profile.piecewise_linear:
         answer = solve_leaf(space, hulls, low[i], high[i])
-    if answer is not None:
-        better = float(space.bound(answer[0].unsqueeze(0), low[row], high[row])[0])
-        if better > float(bound[i]):
-            bound[i], alpha[i] = better, answer[0]
-        s, value = space.answer(answer[1].unsqueeze(0))
-        _witness(state, answer[1].unsqueeze(0), value)
-        new, where, gap = choose_split(profile, space.c, hulls, s, low[row], high[row])
-        neuron[i], cut[i] = new[0], where[0]
-        # Margin and bound agree up to the solver's accuracy: the domain's minimum is known.
-        if float(value[0] - bound[i]) <= 1e-8 * (abs(float(value[0])) + space.scale + float(gap[0])):
-            neuron[i] = -1
-    if float(bound[i]) > state.threshold():
-        state.closed = min(state.closed, float(bound[i]))
-        return False
-    return True
+    else:
+        answer = _curved_leaf(space, low[row], high[row], alpha[row], hulls)
+    if answer is None:
+        return
+    better = float(space.bound(answer[0].unsqueeze(0), low[row], high[row])[0])
+    if better > float(bound[i]):
+        bound[i], alpha[i] = better, answer[0]
+    s, value = space.answer(answer[1].unsqueeze(0))
+    _witness(state, answer[1].unsqueeze(0), value)
+    new, where, gap = choose_split(profile, space.c, hulls, s, low[row], high[row])
+    # Margin and bound agree up to the solver's accuracy: the domain's minimum is known.
+    done = float(value[0] - bound[i]) <= 1e-8 * (abs(float(value[0])) + space.scale + float(gap[0]))
+    neuron[i], cut[i] = (-1 if done else new[0]), where[0]
 
 
 def _curved_leaf(
@@ -217,4 +237,4 @@ def _cosines(space: Space) -> Tensor | None:
     return (unit @ unit.T).clamp(-1, 1)
 
 
-_SHARPNESS = (0.3, 0.1)
+_SHARPNESS, _SHARP = (0.3, 0.1), (0.1, 0.01)

@@ -38,9 +38,17 @@ def choose_split(
         width = high - low
         cut = torch.minimum(torch.maximum(s, low + 0.2 * width), high - 0.2 * width)
         possible = width > 1e-9 * (1 + low.abs() + high.abs())
-        gap = torch.where(_convex(profile, c, low, high), 0.0, gap)
+        convex = _convex(profile, c, low, high)
+        possible &= ~convex
+        gap = torch.where(convex, 0.0, gap)
     total = gap.sum(dim=1)
     best, neuron = torch.where(possible, gap, -1.0).max(dim=1)
+    if not profile.piecewise_linear:
+        # A curved neuron whose answer sits at an end of its interval hides its gap: blame the largest anywhere.
+        hidden = torch.where(possible, hulls.largest_gap() - 1e-13 * hulls.values.abs().amax(dim=-1), -1.0)
+        other, spare = hidden.max(dim=1)
+        tiny = best <= 1e-3 * other
+        best, neuron = torch.where(tiny, other, best), torch.where(tiny, spare, neuron)
     neuron = torch.where(best > 0, neuron, -1)
     return neuron, cut.gather(1, neuron.clamp_min(0).unsqueeze(1)).squeeze(1), total
 

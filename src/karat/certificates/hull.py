@@ -26,6 +26,10 @@ class Hull:
     values: Tensor
     slopes: Tensor
 
+    def rows(self, index: Tensor) -> "Hull":
+        """The hulls of some domains."""
+        return Hull(self.points[index], self.values[index], self.slopes[index])
+
     def prox(self, v: Tensor, step: Tensor) -> Tensor:
         """argmax over alpha of h(alpha) - (alpha - v)^2 / (2 step), h the hull's conjugate.
 
@@ -50,6 +54,11 @@ class Hull:
         """Height of the hull over s."""
         slope = self.slope_at(s)
         return self.conjugate(slope) + slope * s
+
+    def largest_gap(self) -> Tensor:
+        """Largest height of g over its hull, among the points."""
+        steps = (self.slopes * self.points.diff(dim=-1)).cumsum(dim=-1)
+        return (self.values[..., 1:] - self.values[..., :1] - steps).amax(dim=-1).clamp_min(0)
 
 
 def hull_of(profile: Profile, c: Tensor, low: Tensor, high: Tensor, around: Tensor | None = None) -> Hull:

@@ -30,6 +30,7 @@ def reproduce(
     if not planned:
         raise Failure(f"no claim of {', '.join(keys)} can be run at scale `{scale}` yet.")
     wanted = [cell for group in planned.values() for cell in group]
+    pages: list[Path] = []
     with open_store(store) as place:
         with resumable(place, wanted):
             found = api.reproduce(
@@ -39,9 +40,9 @@ def reproduce(
                 place,
                 workers=workers,
                 progress=bar(),
-                after=lambda experiment: build(place, out),
+                after=lambda experiment: pages.append(build(place, out)),
             )
-            page = build(place, out)
+            page = pages[-1] if pages else build(place, out)
         records = [record for cell in wanted if (record := place.get(cell))]
     if json:
         print_json({"claims": [claims.claim_json(claim) for claim in found], "report": str(page)})

@@ -46,10 +46,10 @@ def maximise_linear(g: Tensor, tau: Tensor, p: float, low: Tensor, high: Tensor)
     if p == 2:
         return g.sign() * scale_to_budget(g.abs(), room, tau)
     order = g.abs().argsort(dim=1, descending=True, stable=True)
-    # No coordinate takes more than tau; capping the rooms keeps a wide box from swamping the running sum.
-    wanted = torch.minimum(room, bound).gather(1, order)
-    spent = torch.nn.functional.pad(wanted.cumsum(dim=1)[:, :-1], (1, 0))
-    taken = torch.minimum(wanted, (bound - spent).clamp_min(0))
+    ordered = room.gather(1, order)
+    # The sum before each coordinate; subtracting a wide room from a running sum would lose the narrow ones.
+    spent = torch.nn.functional.pad(ordered.cumsum(dim=1)[:, :-1], (1, 0))
+    taken = torch.minimum(ordered, (bound - spent).clamp_min(0))
     return g.sign() * torch.zeros_like(g).scatter_(1, order, taken)
 
 

@@ -151,7 +151,8 @@ def crossing_point(
 
     Each seed's curve is interpolated between the two grid points around its own crossing, on the scale of
     `transform` (probit straightens accuracies that follow a Gaussian tail). A seed that never crosses makes
-    the crossing unknown on this grid, which is an error rather than a guess.
+    the crossing unknown on this grid, which is an error rather than a guess. A value equal to the level
+    counts as above it.
 
     Args:
         x: (g,) increasing grid; curves: (seeds, g) one curve per seed; level: value to cross.

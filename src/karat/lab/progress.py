@@ -62,6 +62,8 @@ class RichProgress:
         """Show the bar, or say how much there is to do."""
         self._total, self._before, self._finished, self._failed = total, done, 0, 0
         self._began = self._spoke = self._clock()
+        if done >= total:
+            return
         if self._console.is_terminal:
             self._bar = Bar(
                 TextColumn("{task.description}"),
@@ -76,7 +78,7 @@ class RichProgress:
             )
             self._task = self._bar.add_task("starting", total=total, completed=done, rate="")
             self._bar.start()
-        elif done < total:
+        else:
             self._say(f"{total} cells, {done} of them stored already")
 
     def advance(self, record: Record) -> None:

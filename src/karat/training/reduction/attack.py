@@ -8,8 +8,9 @@ from torch import Tensor
 from karat.core.activations import Activation, LeakyRelu, Relu
 from karat.core.ball import Ball
 from karat.training.reduction.compiled import scalar_like
-from karat.training.reduction.flips import flip_attack, gradient_weights
+from karat.training.reduction.flips import flip_attack
 from karat.training.reduction.gram import ROUNDING, Attack, GramNet, Perturbed, dense_attack, leave_alone
+from karat.training.reduction.weighting import gradient_weights
 
 Kernel = Literal["auto", "flips", "dense"]
 

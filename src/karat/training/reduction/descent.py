@@ -1,10 +1,15 @@
 """One gradient step of the hidden weights, carried out on inner products."""
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
+from karat.training.reduction.compiled import compiled
 from karat.training.reduction.gram import Perturbed
 from karat.training.reduction.symmetric_update import add_symmetric
+
+Array = NDArray[np.floating]
 
 # Matrix products run up to a third faster when rows have a multiple of this many numbers.
 _LANES = 16
@@ -99,10 +104,20 @@ def cross_products(products: Products, perturbed: Perturbed) -> None:
 
     X Xt^T = K + P U^T (tracked points included),   S = Xt Xt^T = K + (P U^T)^T + H U^T
     """
-    n, cross = products.n, products.cross
-    torch.mm(products.stack, perturbed.U.T, out=cross)
-    cross[-n:] += products.K[:n] + cross[:n].T
-    cross[:-n] += products.K
+    torch.mm(products.stack, perturbed.U.T, out=products.cross)
+    _complete(products.cross.numpy(), products.K.numpy())
+
+
+@compiled()
+def _complete(cross: Array, K: Array) -> None:
+    """From [P U^T; H U^T] to [K + P U^T; K + (P U^T)^T + H U^T], the first n rows of K being symmetric."""
+    rows, n = K.shape
+    for i in range(n):
+        for j in range(n):
+            cross[rows + i, j] += K[i, j] + cross[j, i]
+    for i in range(rows):
+        for j in range(n):
+            cross[i, j] += K[i, j]
 
 
 def move_weights(products: Products, perturbed: Perturbed, lr: float, decay: float) -> None:

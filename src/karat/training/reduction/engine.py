@@ -11,10 +11,10 @@ from karat.nets.two_layer import TwoLayer
 from karat.training.reduction.attack import Kernel, attack_of, perturb
 from karat.training.reduction.descent import Products, move_weights
 from karat.training.reduction.exactness import exactness_obstacle
-from karat.training.reduction.flips import weigh
-from karat.training.reduction.gram import Attack, Perturbed, gram_net
+from karat.training.reduction.gram import Attack, GramNet, Perturbed
 from karat.training.reduction.momentum import Velocity, move_weights_with_momentum
 from karat.training.reduction.run import ExactState
+from karat.training.reduction.weighting import weigh
 from karat.training.regularisers import SquaredNorms
 from karat.training.trainer import Trainer
 
@@ -45,6 +45,10 @@ class ExactEngine:
         require_shape(x, "x", (None, net.d))
         if x.dtype != net.W.dtype:
             raise TypeError(f"`x` and the weights must have one dtype, got {x.dtype} and {net.W.dtype}.")
+        if x.dtype not in (torch.float32, torch.float64):
+            raise TypeError(f"`train_exact` runs in float32 or float64, got {x.dtype}.")
+        net = net.replace(**{name: tensor.detach() for name, tensor in net.parameters().items()})
+        x = x.detach()
         track = x[:0] if track is None else require_shape(track, "track", (None, net.d)).to(x.dtype)
         self.trainer, self.net, self.kernel = trainer, net, kernel
         self.y = require_labels(y, len(x)).to(x.dtype)
@@ -54,6 +58,7 @@ class ExactEngine:
         self.small = {name: value.clone() for name, value in net.parameters().items() if name != "W"}
         self.small_velocity: dict[str, Tensor] = {}
         self.gradient_a, self.gradient_b = torch.empty_like(net.a), torch.empty_like(net.a)
+        self.nothing = torch.zeros_like(net.a)
         self.decay: Mapping[str, float] = (
             trainer.regulariser.decays if isinstance(trainer.regulariser, SquaredNorms) else {}
         )
@@ -63,10 +68,15 @@ class ExactEngine:
     def state(self) -> ExactState:
         """The present state, as views of the buffers."""
         products = self.products
-        small = self.net.replace(**self.small)
         W = None if products.weights is None else products.weights.W
-        gram = gram_net(small, G=products.G)
-        return ExactState(self.step, gram, products.P, products.tracked, small, W)
+        small = self.net.replace(**self.small)
+        return ExactState(self.step, self.gram(), products.P, products.tracked, small, W)
+
+    def gram(self) -> GramNet:
+        """The present net up to rotation."""
+        small, net = self.small, self.net
+        b, c = small.get("b", self.nothing), small.get("c", self.nothing[0])
+        return GramNet(self.products.G, net.scale * small["a"], b, c, net.activation)
 
     def attack(self) -> Attack | None:
         """The adversary of the present step."""
@@ -82,7 +92,7 @@ class ExactEngine:
     def advance(self) -> float:
         """One update; returns the loss at the attacked points before it, or raises Diverged."""
         trainer, products, perturbed = self.trainer, self.products, self.perturbed
-        gram = gram_net(self.net.replace(**self.small), G=products.G)
+        gram = self.gram()
         perturb(gram, products.P, self.y, self.attack(), perturbed, kernel=self.kernel)
         margin = self.y * (perturbed.f + gram.c)
         if not bool(torch.isfinite(margin).all()):

@@ -13,27 +13,6 @@ _BLOCK = 64
 
 
 @compiled(reorder=True)
-def gradient_weights(
-    P: Array, b: Array, w: Array, slope: float, diagonal: Array, Z: Array, size: Array
-) -> None:
-    """z_is = w_s phi'(P_is + b_s) and the incoherent size sum_s z_is^2 G_ss of the gradient W^T z_i.
-
-    Args:
-        P: (n, m) products <w_s, x_i>; b, w: (m,) biases and scaled output weights; slope: as an array scalar;
-        diagonal: (m,) of G; Z: (n, m) and size: (n,), written.
-    """
-    n, m = P.shape
-    zero = slope - slope  # a zero of the array's own type: a bare 0 would widen every comparison
-    for i in range(n):
-        total = zero
-        for s in range(m):
-            z = w[s] if P[i, s] + b[s] > zero else w[s] * slope
-            Z[i, s] = z
-            total += z * z * diagonal[s]
-        size[i] = total
-
-
-@compiled(reorder=True)
 def _dot(x: Array, y: Array) -> float:
     total = x[0] * y[0]
     for s in range(1, x.shape[0]):
@@ -80,6 +59,92 @@ def _add_row(q: Array, row: Array, weight: float) -> None:
 
 
 @compiled()
+def _load(P: Array, b: Array, Q: Array, p: Array, v: Array, q: Array, side: Array, one: float) -> None:
+    """Copy one sample into the scratch rows; what lies beyond m stays on its side for ever."""
+    zero = one - one
+    m = P.shape[0]
+    for s in range(m):
+        h = P[s] + b[s]
+        p[s] = h
+        v[s] = zero
+        q[s] = Q[s]
+        side[s] = one if h > zero else -one
+    for s in range(m, p.shape[0]):
+        p[s], v[s], q[s], side[s] = one, zero, zero, one
+
+
+@compiled()
+def _flip(
+    s: int, z: Array, w: Array, slope: float, G: Array, v: Array, q: Array, side: Array, typed: Array
+) -> tuple[float, float, float]:
+    """Neuron s changes side: new z_s and q; returns dz and the changes of z.q and z.v."""
+    new = w[s] * slope if side[s] > slope - slope else w[s]
+    typed[1] = new - z[s]
+    dz = float(typed[1])
+    z[s] = new
+    side[s] = -side[s]
+    square = dz * (2 * float(q[s]) + dz * float(G[s, s]))
+    along = dz * float(v[s])
+    _add_row(q, G[s], typed[1])
+    return dz, square, along
+
+
+@compiled()
+def _descend(
+    z: Array,
+    w: Array,
+    slope: float,
+    G: Array,
+    rows: Array,
+    typed: Array,
+    pull: float,
+    radius: float,
+    floor: float,
+    steps: int,
+    rest: Array,
+    found: NDArray[np.int64],
+    touched: NDArray[np.int64],
+    is_touched: NDArray[np.uint8],
+) -> tuple[float, int, int]:
+    """All steps for one loaded sample; u = base z + rest at the end, rest being zero except where touched.
+
+    Returns:
+        base, how many neurons were touched, and how often one changed side.
+    """
+    padded = found.shape[0]
+    p, v, q, side = rows[0, :padded], rows[1, :padded], rows[2, :padded], rows[3, :padded]
+    square = float(_dot(z, q[: z.shape[0]]))
+    along, size, base, count, flips = 0.0, 0.0, 0.0, 0, 0
+    for _ in range(steps):
+        e = pull / math.sqrt(square) if square > floor else 0.0
+        size += 2 * e * along + e * e * square
+        r = 1.0
+        if size > radius * radius:
+            r = radius / math.sqrt(size)
+            size = radius * radius
+        along = r * (along + e * square)
+        base = r * (base + e)
+        typed[0], typed[1] = r, r * e
+        for j in range(count):
+            rest[touched[j]] *= typed[0]
+        if _advance(v, q, p, side, typed[0], typed[1]) == 0:
+            continue
+        crossed = _find(v, p, side, found)
+        flips += crossed
+        for j in range(crossed):
+            s = found[j]
+            dz, more, further = _flip(s, z, w, slope, G, v, q, side, typed)
+            square += more
+            along += further
+            rest[s] -= base * dz
+            if is_touched[s] == 0:
+                is_touched[s] = 1
+                touched[count] = s
+                count += 1
+    return base, count, flips
+
+
+@compiled()
 def flip_attack(
     P: Array,
     b: Array,
@@ -123,89 +188,26 @@ def flip_attack(
     # Rows shifted by one cache line: equal offsets within a page would make every load wait for a store.
     rows = np.empty((4, padded + 16), P.dtype)
     p, v, q, side = rows[0, :padded], rows[1, :padded], rows[2, :padded], rows[3, :padded]
-    rest = np.zeros(m, P.dtype)
-    typed = np.empty(2, P.dtype)
-    touched, is_touched = np.empty(m, np.int64), np.zeros(m, np.uint8)
-    found = np.empty(padded, np.int64)
-    typed[0] = 1
-    one = typed[0]
-    zero = one - one
-    flips = 0
+    rest, typed = np.zeros(m, P.dtype), np.ones(2, P.dtype)
+    found, touched, is_touched = np.empty(padded, np.int64), np.empty(m, np.int64), np.zeros(m, np.uint8)
+    one, zero = typed[0], slope - slope
+    total = 0
     for i in range(n):
-        Pi, Zi, Qi = P[i], Z[i], Q[i]
-        for s in range(m, padded):
-            p[s], v[s], q[s], side[s] = one, zero, zero, one
-        for s in range(m):
-            h = Pi[s] + b[s]
-            p[s] = h
-            v[s] = zero
-            q[s] = Qi[s]
-            side[s] = one if h > zero else -one
-        square = float(_dot(Zi, Qi))
-        along, size, base, count = 0.0, 0.0, 0.0, 0
-        limit = radius[i] * radius[i]
-        for _ in range(steps):
-            e = -sign[i] * length[i] / math.sqrt(square) if square > floor[i] else 0.0
-            size += 2 * e * along + e * e * square
-            r = 1.0
-            if size > limit:
-                r = radius[i] / math.sqrt(size)
-                size = limit
-            along = r * (along + e * square)
-            base = r * (base + e)
-            typed[0], typed[1] = r, r * e
-            for j in range(count):
-                rest[touched[j]] *= typed[0]
-            if _advance(v, q, p, side, typed[0], typed[1]) == 0:
-                continue
-            crossed = _find(v, p, side, found)
-            flips += crossed
-            for j in range(crossed):
-                s = found[j]
-                inactive = w[s] * slope
-                new = inactive if side[s] > zero else w[s]
-                typed[1] = new - Zi[s]
-                dz = float(typed[1])
-                Zi[s] = new
-                side[s] = -side[s]
-                square += dz * (2 * float(q[s]) + dz * float(G[s, s]))
-                along += dz * float(v[s])
-                if is_touched[s] == 0:
-                    is_touched[s] = 1
-                    touched[count] = s
-                    count += 1
-                rest[s] -= base * dz
-                _add_row(q, G[s], typed[1])
+        _load(P[i], b, Q[i], p, v, q, side, one)
+        pull = -sign[i] * length[i]
+        base, count, flips = _descend(
+            Z[i], w, slope, G, rows, typed, pull, radius[i], floor[i], steps, rest, found, touched, is_touched
+        )
+        total += flips
         typed[0] = base
         last = typed[0]
-        Hi, Ui, Fi = H[i], U[i], F[i]
         for s in range(m):
-            Hi[s] = Pi[s] + v[s]
+            H[i, s] = P[i, s] + v[s]
             h = p[s] + v[s]
-            Fi[s] = h if h > zero else slope * h
-            Ui[s] = last * Zi[s] + rest[s]
-        f[i] = _dot(Fi, w)
+            F[i, s] = h if h > zero else slope * h
+            U[i, s] = last * Z[i, s] + rest[s]
+        f[i] = _dot(F[i], w)
         for j in range(count):
             is_touched[touched[j]] = 0
-            rest[touched[j]] = 0
-    return flips
-
-
-@compiled()
-def weigh(Z: Array, F: Array, residual: Array, D: Array, a: Array, b: Array) -> None:
-    """D = diag(residual) Z, a = F^T residual and b = Z^T residual, in one pass.
-
-    Args:
-        Z, F: (n, m); residual: (n,) of their type; D: (n, m), a, b: (m,), written.
-    """
-    n, m = Z.shape
-    for s in range(m):
-        a[s] = 0
-        b[s] = 0
-    for i in range(n):
-        r = residual[i]
-        for s in range(m):
-            t = r * Z[i, s]
-            D[i, s] = t
-            b[s] += t
-            a[s] += r * F[i, s]
+            rest[touched[j]] = zero
+    return total

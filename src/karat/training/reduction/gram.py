@@ -34,12 +34,12 @@ class GramNet:
         return self.activation(P + self.b) @ self.w + self.c
 
 
-def gram_net(net: TwoLayer, *, G: Tensor | None = None) -> GramNet:
-    """The inner products of a net; G is taken as given when it is known already."""
+def gram_net(net: TwoLayer) -> GramNet:
+    """A net without its directions."""
     return GramNet(
-        net.W @ net.W.T if G is None else G,
+        net.W @ net.W.T,
         net.scale * net.a,
-        torch.zeros_like(net.a) if net.b is None else net.b,
+        torch.zeros_like(net.a) if net.b is None else net.b.contiguous(),
         net.a.new_zeros(()) if net.c is None else net.c,
         net.activation,
     )

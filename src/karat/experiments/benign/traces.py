@@ -1,0 +1,201 @@
+"""The proof's lemmas along training: what each says at every step, against what happens."""
+
+from dataclasses import replace
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from karat.bounds.benign import margin_bound
+from karat.core.ball import Ball
+from karat.core.losses import Logistic
+from karat.experiments.benign.exact import Problem, draw
+from karat.experiments.benign.mixture import Config
+from karat.experiments.experiment import Experiment, Preset
+from karat.nets import TwoLayer, as_classifier
+from karat.probes.errors import error_share, mix_flips
+
+
+class Trace:
+    """Follows one run from the theorem's start, in coordinates of the span, and keeps the extreme values."""
+
+    def __init__(self, config: Config, problem: Problem) -> None:
+        self.config, self.problem = config, problem
+        self.ball, self.method, self.loss = Ball(2, config.tau), config.attack(), Logistic()
+        self.data_basis = torch.linalg.qr(problem.x.T).Q
+        generator = torch.Generator().manual_seed(problem.noise_seed)
+        noise = torch.randn(config.n_test, problem.net.d, generator=generator, dtype=config.dtype)
+        self.test = problem.y_test.unsqueeze(1) * problem.mu + noise
+        self.before: tuple[TwoLayer, Tensor] | None = None
+        self.values: dict[str, Any] = {
+            "distance": 0.0,
+            "loss_ratio": 0.0,
+            "margin_drop": 0.0,
+            "increment_slack": float("inf"),
+            "correlation_low": float("inf"),
+            "steps": [],
+            "normalised_margin": [],
+            "margin_bound": [],
+            "robust_error": [],
+        }
+
+    def observe(self, step: int, net: TwoLayer) -> dict[str, Any]:
+        """Called before every update with the net at that step."""
+        y, x = self.problem.y, self.problem.x
+        if self.before is not None:
+            self._compare(step - 1, *self.before, net)
+        delta = torch.zeros_like(x) if step == 0 else self.method(as_classifier(net), x, y, self.ball)
+        attacked = x + delta
+        margin = y * net(attacked)
+        self.before = (net, attacked)
+        if step == 0:
+            self.start = net
+            return {}
+        if step == 1:
+            self._after_one_step(net, margin)
+        values = self.values
+        outside = delta - (delta @ self.data_basis) @ self.data_basis.T
+        values["distance"] = max(values["distance"], float(torch.linalg.vector_norm(outside, dim=1).max()))
+        weight = -self.loss.derivative(margin)
+        values["loss_ratio"] = max(values["loss_ratio"], float(weight.max() / weight.min()))
+        if step in self.watched:
+            self._test_side(step, net)
+        return {}
+
+    @property
+    def watched(self) -> frozenset[int]:
+        """Steps at which test points are looked at."""
+        steps = self.config.steps
+        return frozenset({1, 2, 5, 10, 20, steps // 4, steps // 2, steps})
+
+    def _compare(self, step: int, old: TwoLayer, attacked: Tensor, new: TwoLayer) -> None:
+        """Margins of the attacked points over one update, and the increment of every test margin."""
+        y, values = self.problem.y, self.values
+        margin = y * old(attacked)
+        values["margin_drop"] = max(values["margin_drop"], float((margin - y * new(attacked)).max()))
+        if self.config.activation == "smooth_leaky_relu" and step in self.watched:
+            slack, low = increment_slack(self.config, old, new, attacked, y, self.test, self.problem.y_test)
+            values["increment_slack"] = min(values["increment_slack"], slack)
+            values["correlation_low"] = min(values["correlation_low"], low)
+
+    def _after_one_step(self, net: TwoLayer, margin: Tensor) -> None:
+        y, x = self.problem.y, self.problem.x
+        moved = torch.linalg.vector_norm(net.W - self.start.W) / torch.linalg.vector_norm(self.start.W)
+        reach = self.config.tau * torch.linalg.vector_norm(net.W, dim=1)
+        active = (x @ net.W.T >= reach) & (y.unsqueeze(1) == net.a)
+        self.values |= {
+            "first_step_error": error_share(margin),
+            "first_step_movement": float(moved),
+            "active_samples": float(active.double().mean(dim=0).min()),
+            "active_neurons": float(active.double().mean(dim=1).min()),
+        }
+
+    def _test_side(self, step: int, net: TwoLayer) -> None:
+        config, y = self.config, self.problem.y_test
+        margin = y * net(self.test)
+        length = float(torch.linalg.matrix_norm(net.W, ord=2))
+        plus, minus = (float(margin[y == side].mean()) for side in (1, -1))
+        law = config.mu**2 * (config.n / config.d) ** 0.5
+        classifier = as_classifier(net)
+
+        def robust(side: Tensor) -> float:
+            delta = self.method(classifier, self.test, side, self.ball)
+            return error_share(side * net(self.test + delta))
+
+        values = self.values
+        values["steps"].append(step)
+        values["normalised_margin"].append(min(plus, minus) / length / law)
+        bound = margin_bound(plus, minus, length, config.tau, config.flip_rate, config.law.log_concavity)
+        values["margin_bound"].append(bound)
+        values["robust_error"].append(mix_flips(robust(y), robust(-y), config.flip_rate))
+
+
+def increment_slack(
+    config: Config, old: TwoLayer, new: TwoLayer, attacked: Tensor, y: Tensor, x: Tensor, y_test: Tensor
+) -> tuple[float, float]:
+    """Smallest slack of the one-step margin inequality over test points, and the smallest correlation rho.
+
+        y [f_new(x) - f_old(x)]
+            >= (lr/n) sum_i g_i rho_i <y_i x~_i, y x> - H |x|^2 |W_new - W_old|_2^2 / (2 sqrt m)
+
+    with rho_i = (1/m) sum_s phi'(<w_s, x>) phi'(<w_s, x~_i>). Both sides are exact: no hidden constant.
+
+    Ref: benign, Lemma 4.3
+    """
+    gain = y_test * (new(x) - old(x))
+    weight = -Logistic().derivative(y * old(attacked))
+    slopes = old.activation.derivative(old.preactivations(x))
+    correlation = slopes @ old.activation.derivative(old.preactivations(attacked)).T / old.m
+    products = (y_test.unsqueeze(1) * x) @ (y.unsqueeze(1) * attacked).T
+    first_order = config.lr / len(y) * (correlation * products) @ weight
+    move = torch.linalg.matrix_norm(new.W - old.W, ord=2)
+    curvature = config.smoothness * x.square().sum(dim=1) * move.square() / (2 * old.m**0.5)
+    return float((gain - first_order + curvature).min()), float(correlation.min())
+
+
+def run(config: Config, generator: torch.Generator) -> dict[str, Any]:
+    """Train from the theorem's start and return the extremes of every lemma's quantity."""
+    if config.start != "symmetric" or config.attack_first:
+        raise ValueError("the lemmas speak of the symmetric start without a perturbation at t = 0.")
+    problem = draw(config, generator)
+    trace = Trace(config, problem)
+    trajectory = config.trainer().run(
+        problem.net,
+        problem.x,
+        problem.y,
+        steps=config.steps,
+        observe=trace.observe,
+        observe_at=range(config.steps + 1),
+    )
+    if trajectory.divergence is not None:
+        raise trajectory.divergence
+    known = {name: value for name, value in trace.values.items() if value != float("inf")}
+    allowed = min(config.symmetric_scale * (config.m * config.d) ** 0.5 / config.lr, config.tau)
+    return {**known, "distance_bound": allowed, "final_train_loss": _robust_loss(trace, trajectory.net)}
+
+
+def _robust_loss(trace: Trace, net: TwoLayer) -> float:
+    x, y = trace.problem.x, trace.problem.y
+    delta = trace.method(as_classifier(net), x, y, trace.ball)
+    return float(trace.loss(y * net(x + delta)).mean())
+
+
+_BASE = Config(
+    d=2000,
+    n=50,
+    m=100,
+    mu=5.0,
+    ratio=0.1,
+    flip_rate=0.1,
+    start="symmetric",
+    attack_first=False,
+    steps=80,
+    n_test=500,
+    precision="float64",
+)
+_TINY = replace(_BASE, d=200, n=12, m=16, steps=12, n_test=60)
+_VARIED: tuple[dict[str, Any], ...] = (
+    {},
+    {"d": 8000},
+    {"n": 100},
+    {"mu": 8.0},
+    {"ratio": 0.5},
+    {"activation": "smooth_leaky_relu", "slope": 0.3, "lr": 0.01},
+)
+
+TRACES = Experiment(
+    name="benign.lemmas",
+    title="Do the lemmas of the proof hold along training?",
+    paper="benign",
+    presets={
+        "tiny": Preset(config=_TINY, points=_VARIED[::5], seeds=2, cell_seconds=0.5),
+        "quick": Preset(config=_BASE, points=_VARIED, seeds=2, cell_seconds=2.0),
+        "full": Preset(
+            config=replace(_BASE, n=100, m=1000, steps=500, n_test=2000),
+            points=(*_VARIED, {"d": 20000}, {"d": 20000, "mu": 10.0}),
+            seeds=10,
+            cell_seconds=300,
+        ),
+    },
+    run=run,
+)

@@ -1,0 +1,168 @@
+"""Clean training, then adversarial training from it: what robustness costs and what changes in the neurons."""
+
+from dataclasses import replace
+from typing import Any
+
+import torch
+
+from karat.data import Samples, SparseCoding
+from karat.experiments.experiment import Experiment, Preset
+from karat.experiments.purification.evaluate import (
+    accuracies,
+    curve,
+    features,
+    named,
+    neurons,
+    perturbations,
+    require_awake,
+    share,
+)
+from karat.experiments.purification.regime import Regime, split, universal
+from karat.attacks import Steepest, run_attack
+from karat.nets import OddTwoLayer
+from karat.probes.angles import (
+    abs_cosine,
+    alignment_with_start,
+    live_neurons,
+    movement,
+    movement_along,
+)
+from karat.probes.mixture import densest_neurons, split_mixture
+from karat.probes.oracle import HardThreshold, soft_threshold
+from karat.probes.small_ball import boundary_mass, robust_error_floor
+from karat.training.odd import OddClassifier
+
+DELETED = (0, 8, 20)
+"""Hub neurons removed in the ablation."""
+
+
+def run(config: Regime, generator: torch.Generator) -> dict[str, Any]:
+    """Train clean, train robust, measure both and the oracles beside them."""
+    draws = split(generator, 6)
+    model = config.draw_model(draws[0])
+    test = model.sample(config.n_test, generator=draws[1], dtype=torch.float32)
+    start = config.draw_net(model, draws[2])
+    clean, _ = config.clean_trainer().run(
+        start, config.batches(model, draws[3]), steps=config.clean_steps, generator=draws[3]
+    )
+    require_awake(clean, test.x, config.clean_steps)
+    robust, _ = config.robust_trainer(model).run(
+        clean, config.batches(model, draws[4]), steps=config.robust_steps, generator=draws[4]
+    )
+    require_awake(robust, test.x, config.clean_steps + config.robust_steps)
+    values = data_values(config, model, test)
+    for name, net in (("clean", clean), ("robust", robust)):
+        classifier = OddClassifier(net)
+        values |= named(name, accuracies(config, model, classifier, test, draws[5]))
+        values |= named(name, features(model, net, test.x))
+        values |= named(name, perturbations(config, model, net, test, draws[5]))
+        values |= named(name, curve(config, model, classifier, test, draws[5]))
+    values |= movements(model, start, clean, robust) | neurons(model, clean, robust)
+    values |= ablation(config, model, clean, test)
+    return values | oracles(config, model, clean, test, draws[5])
+
+
+def data_values(config: Regime, model: SparseCoding, test: Samples) -> dict[str, Any]:
+    """Sizes of the problem: support, score, radius, boundary mass, and the floor under any classifier."""
+    assert test.z is not None
+    support = (test.z != 0).sum(dim=1).double()
+    grid = torch.tensor([0.05, 0.1, 0.2, 0.4])
+    return {
+        "tau": config.tau(model),
+        "support": model.code.expected_support,
+        "support_low": float(support.quantile(0.05)),
+        "support_high": float(support.quantile(0.95)),
+        "support_ratio": model.code.expected_support / config.d,
+        "score_variance": model.score_variance,
+        "boundary_mass": [float(v) for v in boundary_mass(model, test.z, grid)],
+        "error_floor": robust_error_floor(model, test.z, config.p, config.tau(model)),
+    }
+
+
+def movements(model: SparseCoding, start: OddTwoLayer, clean: OddTwoLayer, robust: OddTwoLayer) -> dict[str, Any]:
+    """How far each training carried the weights, weighted as in the theorems and over live neurons."""
+    live = live_neurons(clean.W)
+    theta = abs_cosine(clean.W, robust.W)[live]
+    moved = torch.linalg.vector_norm(robust.W - clean.W, dim=1)
+    return {
+        "start_alignment": alignment_with_start(clean.W, start.W),
+        "start_alignment_robust": alignment_with_start(robust.W, start.W),
+        "start_theta": float(abs_cosine(clean.W, start.W)[live].mean()),
+        "theta": float(theta.mean()),
+        "theta_low": float(theta.quantile(0.1)),
+        "movement": movement(robust.W, clean.W),
+        "movement_along": movement_along(robust.W, clean.W, model.dense_direction),
+        "largest_move": float(moved.max()),
+    }
+
+
+def ablation(config: Regime, model: SparseCoding, net: OddTwoLayer, test: Samples) -> dict[str, Any]:
+    """Accuracy without the densest neurons, and without the direction M w* in all of them."""
+    mixture = split_mixture(net.W, model.M, model.w_star)
+    unit = torch.nn.functional.normalize(model.dense_direction, dim=0).to(net.W)
+    ball, x, y = config.ball(model), test.x, test.y
+    variants = []
+    for count in DELETED:
+        kept = torch.ones(net.m, dtype=torch.bool)
+        kept[densest_neurons(mixture, count)] = False
+        variants.append(net.replace(W=net.W[kept]))
+    variants.append(net.replace(W=net.W - (net.W @ unit).unsqueeze(1) * unit))
+    rows = []
+    for variant in variants:
+        classifier = OddClassifier(variant)
+        fooled = [
+            run_attack(method, classifier, x, y, ball).error for method in (universal(model, config.p), Steepest())
+        ]
+        rows.append([share(classifier.margin(x, y) > 0), *(1 - error for error in fooled)])
+    return {"ablation_deleted": list(DELETED), "ablation": rows[:-1], "projected": rows[-1]}
+
+
+def oracles(
+    config: Regime, model: SparseCoding, clean: OddTwoLayer, test: Samples, generator: torch.Generator
+) -> dict[str, Any]:
+    """The exact dictionary with a soft threshold (as large as the clean net's) and with a hard one."""
+    live = live_neurons(clean.W)
+    scale = float(split_mixture(clean.W, model.M, model.w_star).alpha[live].mean())
+    pure = soft_threshold(model.M.float(), model.w_star.float(), scale, -float(clean.b), clean.sigma_rho)
+    classifier = OddClassifier(pure)
+    values = named("pure", accuracies(config, model, classifier, test, generator))
+    values |= named("pure", curve(config, model, classifier, test, generator))
+    hard = HardThreshold(model.M, model.w_star, 0.5 * config.scale)
+    values["hard_accuracy"] = share(hard.margin(test.x, test.y) > 0)
+    if config.p == 2 or config.dictionary == "identity":
+        below, above = hard.worst_margin(test.x, test.y, config.ball(model))
+        values |= {"hard_certified": share(below > 0), "hard_attacked": share(above > 0)}
+    return values
+
+
+J = Regime(d=200, k=30)
+"""The finite-size regime of random starts; k and the batch grow with d."""
+
+L2 = Experiment(
+    name="purification.l2",
+    title="Is the clean net fragile along one direction, and does adversarial training purify it?",
+    paper="purification",
+    presets={
+        "tiny": Preset(
+            config=replace(J, d=40, k=10, batch=512, clean_steps=150, robust_steps=15, n_test=300, n_attack=60, pgd_steps=5),
+            seeds=2,
+            cell_seconds=1.0,
+        ),
+        "quick": Preset(config=J, seeds=3, cell_seconds=22),
+        "full": Preset(
+            config=J,
+            points=(
+                {"d": 100, "k": 20, "batch": 1024},
+                {"d": 200, "k": 30},
+                {"d": 200, "k": 30, "dictionary": "unitary"},
+                {"d": 200, "k": 30, "w_star": "spread"},
+                {"d": 200, "k": 30, "sigma_spike": 0.1},
+                {"d": 400, "k": 44, "batch": 4096},
+                {"d": 800, "k": 64, "batch": 8192},
+            ),
+            seeds=10,
+            cell_seconds=200,
+        ),
+    },
+    run=run,
+)

@@ -1,0 +1,74 @@
+"""How the neurons' directions relate to known ones: best cosine, coverage, tightness of clusters."""
+
+import torch
+from torch import Tensor
+
+from karat.core.checks import require_integer
+
+
+def cosine_table(W: Tensor, directions: Tensor) -> Tensor:
+    """cos(w_i, v_j) for all pairs, (m, k) in float64; zero where a vector is zero."""
+
+    def unit(v: Tensor) -> Tensor:
+        v = v.double()
+        return v / torch.linalg.vector_norm(v, dim=1, keepdim=True).clamp_min(1e-300)
+
+    return unit(W) @ unit(directions).T
+
+
+def covered(W: Tensor, directions: Tensor, cosine: float = 0.9) -> tuple[int, float]:
+    """How many directions have a neuron within `cosine`, and the best cosine of the worst direction.
+
+    >>> covered(torch.eye(3), torch.eye(3)[:2])
+    (2, 1.0)
+
+    Ref: features, Sec E.3.2
+    """
+    best = cosine_table(W, directions).amax(dim=0)
+    return int((best > cosine).sum()), float(best.min())
+
+
+def spherical_means(
+    directions: Tensor, count: int, *, generator: torch.Generator, rounds: int = 50, starts: int = 5
+) -> tuple[Tensor, Tensor]:
+    """Unit centres (count, d) and memberships (n,) that maximise the mean cosine to one's own centre.
+
+    Args:
+        directions: (n, d); count: clusters; rounds: of Lloyd's alternation; starts: random starts, best kept.
+    """
+    require_integer(count, "count", "spherical_means", minimum=1)
+    v = directions.double()
+    unit = v / torch.linalg.vector_norm(v, dim=1, keepdim=True).clamp_min(1e-300)
+    best, found = -2.0, (unit[:count], torch.zeros(len(unit), dtype=torch.long))
+    for _ in range(starts):
+        centres = unit[torch.randperm(len(unit), generator=generator)[:count]]
+        member = torch.zeros(len(unit), dtype=torch.long)
+        for _ in range(rounds):
+            member = (unit @ centres.T).argmax(dim=1)
+            sums = torch.zeros_like(centres).index_add_(0, member, unit)
+            length = torch.linalg.vector_norm(sums, dim=1, keepdim=True)
+            moved = torch.where(length > 0, sums / length.clamp_min(1e-300), centres)
+            if torch.allclose(moved, centres):
+                break
+            centres = moved
+        score = float((unit * centres[member]).sum(dim=1).mean())
+        if score > best:
+            best, found = score, (centres, member)
+    return found
+
+
+def cluster_cosines(
+    directions: Tensor, count: int, *, generator: torch.Generator
+) -> tuple[list[float], list[float]]:
+    """Mean cosine to one's own centre per cluster, and the cosines between centres (pairs in order).
+
+    Ref: features, Fig 20
+    """
+    centres, member = spherical_means(directions, count, generator=generator)
+    v = directions.double()
+    unit = v / torch.linalg.vector_norm(v, dim=1, keepdim=True).clamp_min(1e-300)
+    own = (unit * centres[member]).sum(dim=1)
+    inside = [float(own[member == c].mean()) if bool((member == c).any()) else 0.0 for c in range(count)]
+    pairs = torch.triu_indices(count, count, 1)
+    between = (centres @ centres.T)[pairs[0], pairs[1]].tolist()
+    return inside, between

@@ -1,0 +1,172 @@
+"""Lottery tickets: which neuron leans on which feature, by thresholds that move with the bias."""
+
+import math
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from karat.core.checks import require_number
+
+
+@dataclass(frozen=True, kw_only=True)
+class TicketRule:
+    """Levels of sure and potential tickets in units of the present threshold b.
+
+        c1 = 2 + 2 (1 - gamma) c0,  c2 = gamma c0,  sure: b sqrt(1 + c2/c1),  potential: b sqrt(1 - c2/c1)
+
+    Args:
+        c0: m = d^(1 + c0); gamma: the proof's slack, in (0, 0.1); d: dimension; k: sparsity.
+
+    Reading: sigma_w(t) := b(t) / sqrt(c1 log d), so the levels follow b(t) and not sigma_0. Xi2 = d^(2 gamma c0)
+        and beta = 1/(sqrt(k) Xi2^10), where the text prints a root over both.
+
+    Ref: purification, Def B.1; purification, Def B.3; purification, Lemma B.2
+    """
+
+    c0: float
+    d: int
+    k: int
+    gamma: float = 0.05
+
+    def __post_init__(self) -> None:
+        require_number(self.c0, "c0", "TicketRule", positive=True)
+        require_number(self.gamma, "gamma", "TicketRule", positive=True, maximum=0.1)
+
+    @property
+    def c1(self) -> float:
+        """2 + 2 (1 - gamma) c0."""
+        return 2 + 2 * (1 - self.gamma) * self.c0
+
+    @property
+    def c2(self) -> float:
+        """gamma c0."""
+        return self.gamma * self.c0
+
+    @property
+    def sure_level(self) -> float:
+        """Multiple of b that a sure winner's coefficient reaches."""
+        return math.sqrt(1 + self.c2 / self.c1)
+
+    @property
+    def potential_level(self) -> float:
+        """Multiple of b that a potential winner's coefficient reaches."""
+        return math.sqrt(1 - self.c2 / self.c1)
+
+    @property
+    def xi2(self) -> float:
+        """Xi2 = d^(2 gamma c0), the bound on the tickets of one feature."""
+        return float(self.d ** (2 * self.gamma * self.c0))
+
+    @property
+    def beta(self) -> float:
+        """1 / (sqrt(k) Xi2^10)."""
+        return 1 / (math.sqrt(self.k) * self.xi2**10)
+
+    def width(self, threshold: float) -> float:
+        """sigma_w = b / sqrt(c1 log d)."""
+        return threshold / math.sqrt(self.c1 * math.log(self.d))
+
+
+@dataclass(frozen=True, eq=False)
+class Tickets:
+    """Masks (m, D): neuron i is a sure, potential, potential+ or sure+ winner of feature j."""
+
+    sure: Tensor
+    potential: Tensor
+    potential_plus: Tensor
+    sure_plus: Tensor
+
+
+def tickets(coefficients: Tensor, w_star: Tensor, threshold: float, rule: TicketRule) -> Tickets:
+    """The sets S_sure, S_pot, S_pot+, S_sure+ at the present threshold.
+
+    Args:
+        coefficients: (m, D) <w_i, M_j>; w_star: (D,); threshold: the paper's b > 0.
+
+    Reading: S_pot has no condition on the sign, S_sure has.
+
+    Ref: purification, Def B.1; purification, Def B.3
+    """
+    size, right = coefficients.abs(), coefficients * w_star.to(coefficients) > 0
+    potential = size >= rule.potential_level * threshold
+    alone = potential.sum(dim=1, keepdim=True) == 1
+    return Tickets(
+        sure=(size >= rule.sure_level * threshold) & alone & right,
+        potential=potential,
+        potential_plus=size >= rule.k / (rule.d * rule.beta) * threshold,
+        sure_plus=(size >= 2 * math.sqrt(rule.k) * threshold) & right,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Ordinary:
+    """Masks (m,) of neurons that are small in all but a few coordinates, in three growing senses."""
+
+    ept: Tensor
+    ept_plus: Tensor
+    ept_plus_plus: Tensor
+
+
+def ordinary_neurons(coefficients: Tensor, threshold: float, rule: TicketRule, most: int = 3) -> Ordinary:
+    """The sets S_ept, S_ept+, S_ept++ at the present threshold.
+
+    Args:
+        most: what O(1) many coordinates means.
+
+    Reading: O(1) is `most` (the proof's own 20/c0 exceeds any count met here), Omega(d/log d) is
+        d / (10 log d).
+
+    Ref: purification, Def B.1; purification, Def B.3
+    """
+    log_d = math.log(rule.d)
+    width, size = rule.width(threshold), coefficients.abs()
+    squared = size.square().sum(dim=1)
+    ept = (
+        (squared <= 2 * width**2 * rule.d)
+        & ((size >= rule.potential_level * threshold).sum(dim=1) <= most)
+        & (
+            (size.square() >= 2 * width**2 * math.sqrt(log_d)).sum(dim=1)
+            <= 2 ** -math.sqrt(log_d) * rule.d
+        )
+        & ((size <= width / log_d).sum(dim=1) >= rule.d / (10 * log_d))
+    )
+    few = (size >= width / log_d).sum(dim=1) <= most
+    return Ordinary(ept, few & (squared <= width**2 * rule.d / log_d**2), squared <= (width / rule.beta) ** 2)
+
+
+@dataclass(frozen=True, eq=False)
+class FiniteTickets:
+    """Finite-size stand-ins for tickets, at initialisation: ours, not the paper's sets.
+
+    Args:
+        favourite: (m,) feature of the largest signed coefficient <w_i, M_j> sign(w*_j);
+        likely: (m, D) signed coefficient at least 0.8 b0;
+        clear: (m,) largest signed coefficient at least b0 and the second below 0.85 b0.
+
+    Reading: at log d = 5 the window between the paper's two levels is empty of neurons. A coefficient of the
+        wrong sign cannot win, so the stand-ins look at signed ones.
+    """
+
+    favourite: Tensor
+    likely: Tensor
+    clear: Tensor
+
+
+def finite_tickets(coefficients: Tensor, w_star: Tensor, threshold: float) -> FiniteTickets:
+    """Stand-ins at initialisation, from the signed coefficients and the initial threshold b0."""
+    signed = coefficients * w_star.to(coefficients).sign()
+    top = signed.topk(min(2, signed.shape[1]), dim=1)
+    second = top.values[:, -1]
+    clear = (top.values[:, 0] >= threshold) & (second < 0.85 * threshold)
+    return FiniteTickets(top.indices[:, 0], signed >= 0.8 * threshold, clear)
+
+
+def inclusion(inner: Tensor, outer: Tensor) -> float:
+    """Share of the members of one set that also belong to another; 1 for an empty set.
+
+    >>> inclusion(torch.tensor([True, True]), torch.tensor([True, False]))
+    0.5
+    """
+    count = int(inner.sum())
+    return float((inner & outer).sum()) / count if count else 1.0

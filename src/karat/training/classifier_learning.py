@@ -1,0 +1,167 @@
+"""The classifier-learning stage: mini-batch hinge SGD on a two-layer net, one learning rate per layer."""
+
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import torch
+from torch import Tensor
+
+from karat.core.activations import TruncatedRelu
+from karat.core.checks import require_choice, require_integer, require_labels, require_number
+from karat.core.divergence import Diverged
+from karat.nets.two_layer import TwoLayer
+
+Observe = Callable[[int, TwoLayer], Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClassifierLearning:
+    """Hinge SGD with momentum on all parameters of a truncated-ReLU net.
+
+        v <- momentum v + grad,   theta <- theta - lr_theta (1 - t/steps) v
+
+    Args:
+        steps: updates; lr_a: rate of the output weights; lr_W: rate of hidden weights and biases;
+        momentum; batch_size: of an epoch's shuffled batches, the rest of an epoch is skipped;
+        fade: whether the rates fall linearly to zero; sampling: "plain", or "balanced" batches with as many
+            samples of each class, drawn with replacement;
+        optimiser: "sgd", or "adam" with the same rates, which is not equivariant under rotations.
+
+    Reading: momentum, separate rates, fading and balanced batches are not in the paper, whose single rate
+        k^2 / (T m^(1/3)) leaves the output weights near zero at feasible widths.
+
+    Ref: features, Eq 4; features, Thm 26
+    """
+
+    steps: int
+    lr_a: float
+    lr_W: float
+    momentum: float = 0.95
+    batch_size: int = 1000
+    fade: bool = True
+    sampling: Literal["plain", "balanced"] = "plain"
+    optimiser: Literal["sgd", "adam"] = "sgd"
+
+    def __post_init__(self) -> None:
+        require_integer(self.steps, "steps", "ClassifierLearning", minimum=0)
+        require_integer(self.batch_size, "batch_size", "ClassifierLearning", minimum=1)
+        for name in ("lr_a", "lr_W"):
+            require_number(getattr(self, name), name, "ClassifierLearning", minimum=0)
+        require_number(self.momentum, "momentum", "ClassifierLearning", minimum=0, maximum=1)
+        require_choice(self.sampling, "sampling", "ClassifierLearning", ("plain", "balanced"))
+        require_choice(self.optimiser, "optimiser", "ClassifierLearning", ("sgd", "adam"))
+
+    @torch.no_grad()
+    def run(
+        self,
+        net: TwoLayer,
+        x: Tensor,
+        y: Tensor,
+        *,
+        generator: torch.Generator,
+        observe: Observe | None = None,
+        observe_at: Collection[int] = (),
+    ) -> tuple[TwoLayer, list[tuple[int, Any]]]:
+        """Train; what `observe(t, net_t)` returned before update t = 0..steps, at the steps asked for."""
+        if not isinstance(net.activation, TruncatedRelu) or net.b is None or net.c is not None:
+            raise ValueError("`net` of `ClassifierLearning` must have hidden biases and the truncated ReLU.")
+        y = require_labels(y, len(x)).to(x)
+        theta = {name: tensor.clone() for name, tensor in net.parameters().items()}
+        rates = {"W": self.lr_W, "b": self.lr_W, "a": self.lr_a}
+        move = Adam(theta) if self.optimiser == "adam" else Momentum(theta, self.momentum)
+        measured: list[tuple[int, Any]] = []
+        batches = shuffled_batches(y, self.batch_size, generator=generator, balanced=self.sampling != "plain")
+        for step in range(self.steps + 1):
+            if observe is not None and step in observe_at:
+                measured.append((step, observe(step, net.replace(**_copies(theta)))))
+            if step == self.steps:
+                break
+            batch = next(batches)
+            gradient = hinge_gradient(theta, net.scale, x[batch], y[batch], step)
+            fading = 1 - step / self.steps if self.fade else 1.0
+            for name, change in move(gradient).items():
+                theta[name].add_(change, alpha=-rates[name] * fading)
+        return net.replace(**theta), measured
+
+
+def hinge_gradient(
+    theta: dict[str, Tensor], scale: float, x: Tensor, y: Tensor, step: int
+) -> dict[str, Tensor]:
+    """Gradient of the mean hinge loss of a truncated-ReLU net; samples beyond the margin are skipped."""
+    z = torch.addmm(theta["b"], x, theta["W"].T)
+    arm = scale * theta["a"]
+    margin = y * (z.clamp(0, 1) @ arm)
+    if not bool(torch.isfinite(margin).all()):
+        raise Diverged(step, "the training margins are not finite")
+    active = (margin <= 1).nonzero().squeeze(1)
+    residual = -y[active] / len(x)
+    z, x = z[active], x[active]
+    slope = ((z > 0) & (z < 1)).to(z.dtype).mul_(residual.unsqueeze(1))
+    return {
+        "a": scale * (residual @ z.clamp_(0, 1)),
+        "W": (slope.T @ x).mul_(arm.unsqueeze(1)),
+        "b": slope.sum(dim=0).mul_(arm),
+    }
+
+
+class Momentum:
+    """Heavy-ball velocities."""
+
+    def __init__(self, theta: dict[str, Tensor], momentum: float) -> None:
+        self.velocity = {name: torch.zeros_like(tensor) for name, tensor in theta.items()}
+        self.momentum = momentum
+
+    def __call__(self, gradient: dict[str, Tensor]) -> dict[str, Tensor]:
+        """Velocity after this gradient."""
+        for name, tensor in gradient.items():
+            self.velocity[name].mul_(self.momentum).add_(tensor)
+        return self.velocity
+
+
+class Adam:
+    """Adam's normalised steps, betas 0.9 and 0.999."""
+
+    def __init__(self, theta: dict[str, Tensor]) -> None:
+        self.first = {name: torch.zeros_like(tensor) for name, tensor in theta.items()}
+        self.second = {name: torch.zeros_like(tensor) for name, tensor in theta.items()}
+        self.count = 0
+
+    def __call__(self, gradient: dict[str, Tensor]) -> dict[str, Tensor]:
+        """First moment over the root of the second, both unbiased."""
+        self.count += 1
+        moves = {}
+        for name, tensor in gradient.items():
+            self.first[name].lerp_(tensor, 0.1)
+            self.second[name].lerp_(tensor.square(), 0.001)
+            scale = (self.second[name] / (1 - 0.999**self.count)).sqrt_().add_(1e-8)
+            moves[name] = self.first[name] / (1 - 0.9**self.count) / scale
+        return moves
+
+
+def shuffled_batches(
+    y: Tensor, size: int, *, generator: torch.Generator, balanced: bool = False
+) -> Iterator[Tensor]:
+    """Endless index batches: a new permutation every epoch, or both classes in equal parts.
+
+    Args:
+        y: (n,) labels; size: of a batch, the n mod size samples left at the end of an epoch are skipped;
+        balanced: draw half of every batch from each class, with replacement.
+    """
+    n, size = len(y), min(size, len(y))
+    classes = [(y > 0).nonzero().squeeze(1), (y <= 0).nonzero().squeeze(1)]
+    while balanced:
+        counts = (size // 2, size - size // 2)
+        drawn = [
+            own[torch.randint(len(own), (count,), generator=generator)]
+            for own, count in zip(classes, counts, strict=True)
+        ]
+        yield torch.cat(drawn)
+    while True:
+        order = torch.randperm(n, generator=generator)
+        for start in range(0, n - size + 1, size):
+            yield order[start : start + size]
+
+
+def _copies(theta: dict[str, Tensor]) -> dict[str, Tensor]:
+    return {name: tensor.clone() for name, tensor in theta.items()}

@@ -1,0 +1,197 @@
+"""The two feature-learning steps: full-batch hinge gradients whose decay forgets the weights before them."""
+
+import math
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from karat.core.activations import Activation, SmoothedTruncatedRelu
+from karat.core.checks import require_labels, require_number
+from karat.nets.two_layer import TwoLayer
+
+CHUNK = 8192
+"""Samples per pass: the (samples, neurons) tables of a full batch would not fit into memory."""
+
+
+def class_weights(y: Tensor) -> Tensor:
+    """1 / (2 P(y)) for every sample, the shares taken from the sample itself: both classes weigh 1/2.
+
+    >>> class_weights(torch.tensor([1.0, -1.0, -1.0, -1.0])).tolist()
+    [2.0, 0.6666666865348816, 0.6666666865348816, 0.6666666865348816]
+
+    Ref: features, Eq (295)
+    """
+    positive = float((y > 0).double().mean())
+    if not 0 < positive < 1:
+        raise ValueError("`y` of `class_weights` must hold both labels, got one.")
+    return torch.where(y > 0, 0.5 / positive, 0.5 / (1 - positive))
+
+
+def is_paired(net: TwoLayer) -> bool:
+    """Whether neurons come in pairs of equal weights and opposite output weights, so that f is zero."""
+    half, odd = divmod(net.m, 2)
+    if odd or net.c is not None:
+        return False
+    same_bias = net.b is None or torch.equal(net.b[:half], net.b[half:])
+    return same_bias and torch.equal(net.W[:half], net.W[half:]) and torch.equal(net.a[:half], -net.a[half:])
+
+
+@torch.no_grad()
+def feature_step(
+    net: TwoLayer,
+    x: Tensor,
+    y: Tensor,
+    *,
+    lr: float,
+    decay_a: float = 0.0,
+    decay_W: float | None = None,
+    weights: Tensor | None = None,
+) -> TwoLayer:
+    """One full-batch gradient step on the (weighted) hinge loss plus decay_a |a|^2 + decay_W |W|_F^2.
+
+        theta <- theta - lr grad,   W <- -lr grad_W (loss) when decay_W = 1/(2 lr)
+
+    Symbols: lr is eta^(1) or eta^(2), decay_a lambda_a, decay_W lambda_w.
+
+    Reading: decay_W = None forgets the old weights exactly, without computing w - lr (1/lr) w in floating
+        point. Biases are not regularised. A paired net is exactly zero, so half of it is enough.
+
+    Args:
+        x: (n, d); y: (n,) labels; weights: (n,) sample weights or None;
+        net: its activation is the smoothed one in these two steps.
+
+    Ref: features, Eq 4; features, Lem 23
+    """
+    require_number(lr, "lr", "feature_step", positive=True)
+    require_number(decay_a, "decay_a", "feature_step", minimum=0)
+    push = require_labels(y, len(x)).to(x) / len(x)
+    if weights is not None:
+        push = push * weights.to(x)
+    gradient = _paired_gradient(net, x, push) if is_paired(net) else _hinge_gradient(net, x, y, push)
+    keep = 0.0 if decay_W is None else 1 - 2 * lr * decay_W
+    changed = {
+        "W": keep * net.W - lr * gradient["W"] if keep else -lr * gradient["W"],
+        "a": (1 - 2 * lr * decay_a) * net.a - lr * gradient["a"],
+    }
+    if net.b is not None:
+        changed["b"] = net.b - lr * gradient["b"]
+    return net.replace(**changed)
+
+
+@dataclass(frozen=True)
+class RankOneStep:
+    """The second step in closed form and how far it is from the real one.
+
+    Args:
+        net: the net after the step; spread: largest |<w_i, x>| / sigma before it, which must be far below 1;
+        active: whether y f <= 1 on every sample before it.
+    """
+
+    net: TwoLayer
+    spread: float
+    active: bool
+
+    @property
+    def valid(self) -> bool:
+        """Whether the closed form is the real step up to a relative error of about `spread`."""
+        return self.active and self.spread <= 1e-3
+
+
+@torch.no_grad()
+def rank_one_step(
+    net: TwoLayer, x: Tensor, y: Tensor, *, lr: float = 1.0, weights: Tensor | None = None
+) -> RankOneStep:
+    """The second feature-learning step when the weights before it are tiny: every neuron sees its bias only.
+
+        w_i <- lr a_i [Phi(b_i/s) - Phi((b_i - 1)/s)] mean(y x),   s = sigma_xi
+
+    So the features after two steps are the difference of the class means. lambda_a = lambda_w = 1/(2 lr).
+
+    Args:
+        net: after step one, with smoothed activation; x, y, weights: as in `feature_step`.
+
+    Ref: features, Lem 23; features, Lem 19
+    """
+    activation = net.activation
+    if not isinstance(activation, SmoothedTruncatedRelu) or net.b is None:
+        raise ValueError("`net` of `rank_one_step` must have biases and the smoothed truncated ReLU.")
+    push = require_labels(y, len(x)).to(x) / len(x)
+    if weights is not None:
+        push = push * weights.to(x)
+    slope, value = activation.derivative(net.b), activation(net.b)
+    longest = float(torch.linalg.vector_norm(x, dim=1).max())
+    spread = float(torch.linalg.vector_norm(net.W, dim=1).max()) * longest / activation.sigma
+    f_bound = abs(float(net.a @ value)) + float((net.a * slope).abs().sum()) * spread * activation.sigma
+    after = net.replace(
+        W=torch.outer(lr * net.a * slope, push @ x),
+        b=net.b + lr * net.a * slope * push.sum(),
+        a=lr * value * push.sum(),
+    )
+    return RankOneStep(after, spread, f_bound <= 1)
+
+
+@torch.no_grad()
+def float32_forgetting(W: Tensor, gradient: Tensor, lr: float) -> Tensor:
+    """The first step as `torch.optim.SGD(lr=lr, weight_decay=1/lr)` computes it in single precision.
+
+    The decay should remove W exactly; rounding of W/lr leaves an isotropic residue of relative size 1e-7 that
+    grows with the dimension and, for a tiny lr, hides the gradient.
+
+    Args:
+        W: (m, d) weights before the step; gradient: (m, d) of the loss.
+
+    Ref: features, Tab 3
+    """
+    start = W.float()
+    return start.add(gradient.float().add(start, alpha=1 / lr), alpha=-lr).to(W.dtype)
+
+
+def _paired_gradient(net: TwoLayer, x: Tensor, push: Tensor) -> dict[str, Tensor]:
+    """At f = 0 every sample is active; the second half of the neurons mirrors the first."""
+    half = net.m // 2
+    first = net.replace(W=net.W[:half], a=net.a[:half], b=None if net.b is None else net.b[:half])
+    one = _gradient(first, x, -push)
+    mirrored = {"W": torch.cat([one["W"], -one["W"]]), "a": one["a"].repeat(2)}
+    if "b" in one:
+        mirrored["b"] = torch.cat([one["b"], -one["b"]])
+    return mirrored
+
+
+def _hinge_gradient(net: TwoLayer, x: Tensor, y: Tensor, push: Tensor) -> dict[str, Tensor]:
+    """Only samples with y f <= 1 push."""
+    f = torch.cat([net(part) for part in x.split(CHUNK)])
+    return _gradient(net, x, -push * (y.to(f) * f <= 1))
+
+
+def _gradient(net: TwoLayer, x: Tensor, residual: Tensor) -> dict[str, Tensor]:
+    """sum_i residual_i d f(x_i) / d parameter, in chunks, values and slopes from one pass."""
+    W, top = torch.zeros_like(net.W), torch.zeros_like(net.a)
+    slopes = torch.zeros_like(net.a)
+    for xs, rs in zip(x.split(CHUNK), residual.split(CHUNK), strict=True):
+        value, slope = value_and_slope(net.activation, net.preactivations(xs))
+        top += rs @ value
+        slope *= rs.unsqueeze(1)
+        W += slope.T @ xs
+        slopes += slope.sum(dim=0)
+    arm = net.scale * net.a
+    gradient = {"W": W * arm.unsqueeze(1), "a": net.scale * top}
+    return gradient if net.b is None else gradient | {"b": slopes * arm}
+
+
+def value_and_slope(activation: Activation, z: Tensor) -> tuple[Tensor, Tensor]:
+    """Activation and derivative together.
+
+    Reading: for the smoothed truncated ReLU both share their normal tails; the value is then exact to
+    absolute rounding, not relative to its far tails, which is all that a mean over samples needs.
+    """
+    if not isinstance(activation, SmoothedTruncatedRelu):
+        return activation(z), activation.derivative(z)
+    sigma = activation.sigma
+    u = z / sigma
+    low, density = torch.special.erfc(u * -math.sqrt(0.5)), torch.exp(u.square() / -2)
+    u -= 1 / sigma
+    high = torch.special.erfc(u * -math.sqrt(0.5))
+    density -= torch.exp(u.square() / -2)
+    value = (z * (low - high) + high) / 2 + density * (sigma / math.sqrt(2 * math.pi))
+    return value, (low - high) / 2

@@ -1,0 +1,35 @@
+"""Training of the odd two-layer net: fast exact passes, bias and noise schedules, Algorithms 1 and 2."""
+
+from karat.training.odd.batches import Batches, FixedSet, FreshBatches
+from karat.training.odd.bias import (
+    BiasSchedule,
+    FrozenBias,
+    GrowingBias,
+    NoiseSchedule,
+    ProportionalNoise,
+    RelativeStep,
+    ShrinkingNoise,
+    TwoStageBias,
+    triple_log,
+)
+from karat.training.odd.forward import Gates, OddClassifier, forward
+from karat.training.odd.trainer import OddTrainer
+
+__all__ = [
+    "Batches",
+    "BiasSchedule",
+    "FixedSet",
+    "FreshBatches",
+    "FrozenBias",
+    "Gates",
+    "GrowingBias",
+    "NoiseSchedule",
+    "OddClassifier",
+    "OddTrainer",
+    "ProportionalNoise",
+    "RelativeStep",
+    "ShrinkingNoise",
+    "TwoStageBias",
+    "forward",
+    "triple_log",
+]

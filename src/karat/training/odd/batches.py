@@ -1,0 +1,54 @@
+"""Where training batches come from: a fresh draw per step, or the fixed set of the algorithms."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import torch
+from torch import Tensor
+
+from karat.core.checks import require_integer
+from karat.data.samples import DataModel, Samples
+
+
+class Batches(Protocol):
+    """The batch of every step."""
+
+    def __call__(self, step: int) -> tuple[Tensor, Tensor]:
+        """Inputs (n, d) and labels (n,)."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class FreshBatches:
+    """n new points of the data model at every step: gradient descent on the population up to sampling noise.
+
+    Args:
+        model: the law; n: batch size; generator: of the draws; dtype: of the tensors.
+    """
+
+    model: DataModel
+    n: int
+    generator: torch.Generator
+    dtype: torch.dtype = torch.float32
+
+    def __post_init__(self) -> None:
+        require_integer(self.n, "n", "FreshBatches", minimum=1)
+
+    def __call__(self, step: int) -> tuple[Tensor, Tensor]:
+        """A new draw, whatever the step."""
+        samples = self.model.sample(self.n, generator=self.generator, dtype=self.dtype)
+        return samples.x, samples.y
+
+
+@dataclass(frozen=True, eq=False)
+class FixedSet:
+    """The same training set at every step, as the algorithms are printed.
+
+    Ref: purification, Alg 1
+    """
+
+    samples: Samples
+
+    def __call__(self, step: int) -> tuple[Tensor, Tensor]:
+        """All of it."""
+        return self.samples.x, self.samples.y

@@ -1,0 +1,143 @@
+"""Gradient descent on the odd net: clean training with a growing bias, then adversarial training."""
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from karat.core.checks import require_integer, require_number
+from karat.core.divergence import Diverged
+from karat.core.losses import Logistic
+from karat.nets.odd_two_layer import OddTwoLayer
+from karat.training.adversary import Adversary
+from karat.training.odd.batches import Batches
+from karat.training.odd.bias import BiasSchedule, FrozenBias, NoiseSchedule, ProportionalNoise, RelativeStep
+from karat.training.odd.forward import OddClassifier, forward
+
+Observer = Callable[[int, OddTwoLayer], dict[str, Any]]
+Measured = list[tuple[int, dict[str, Any]]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class OddTrainer:
+    """w_i <- w_i - lr grad [mean log(1 + exp(-y f)) + (decay/d) sum_i (|w_i|^2/2 + |w_i|^3/3)], lr = h d.
+
+    Time is rescaled: at every d a winner moves by O(h) per step. Perturb with the present net, then step.
+
+    Args:
+        step: h as a function of the threshold; decay: the paper's lambda times d;
+        bias, noise: schedules of the threshold b and of sigma_rho;
+        adversary: attacker of Algorithm 2, None for clean training;
+        sampled_noise: draw rho anew per sample and step, as printed, instead of averaging f over it;
+        bias_rate: gradient descent on the bias with this multiple of h, besides its schedule (footnote 8).
+
+    Reading: the algorithms put the noise inside the loss, E log(1 + exp(-y f(rho))). The default smooths f
+        instead, log(1 + exp(-y E f)), which needs no random numbers and is what is attacked and certified.
+
+    Ref: purification, Alg 1; purification, Alg 2
+    """
+
+    step: RelativeStep
+    decay: float
+    bias: BiasSchedule = field(default_factory=FrozenBias)
+    noise: NoiseSchedule = field(default_factory=ProportionalNoise)
+    adversary: Adversary | None = None
+    sampled_noise: bool = False
+    bias_rate: float = 0.0
+
+    def __post_init__(self) -> None:
+        require_number(self.decay, "decay", "OddTrainer", minimum=0)
+        require_number(self.bias_rate, "bias_rate", "OddTrainer", minimum=0)
+
+    @torch.no_grad()
+    def advance(
+        self, net: OddTwoLayer, x: Tensor, y: Tensor, step: int, *, generator: torch.Generator | None = None
+    ) -> OddTwoLayer:
+        """One update; raises Diverged when outputs are no longer finite."""
+        threshold = -float(net.b)
+        h = self.step(threshold)
+        x = self._perturbed(net, x, y, step, generator)
+        f, pull = self._forward(net, x, generator)
+        if not bool(torch.isfinite(f).all()):
+            raise Diverged(step, "the training margins are not finite")
+        residual = Logistic().derivative(y * f) * y / len(x)
+        gradient, bias_gradient = pull(residual)
+        shrink = 1 - h * self.decay * (1 + torch.linalg.vector_norm(net.W, dim=1, keepdim=True))
+        W = gradient.mul_(-h * net.d).addcmul_(net.W, shrink)
+        threshold = self.bias(threshold, h)
+        if self.bias_rate > 0:
+            threshold = max(threshold + self.bias_rate * h * bias_gradient, 1e-12)
+        return net.replace(W=W, b=net.b.new_tensor(-threshold), sigma_rho=self.noise(threshold, step + 1))
+
+    def run(
+        self,
+        net: OddTwoLayer,
+        batches: Batches,
+        *,
+        steps: int,
+        generator: torch.Generator | None = None,
+        observe: Observer | None = None,
+        observe_at: Collection[int] = (),
+    ) -> tuple[OddTwoLayer, Measured]:
+        """Train for `steps` updates; measurements (t, values) of the nets before update t, and of the last.
+
+        Args:
+            generator: of sampled noise and random attacks; observe: called at the steps of observe_at.
+        """
+        require_integer(steps, "steps", "OddTrainer", minimum=0)
+        watched, measured = frozenset(observe_at), []
+        net = net.replace(sigma_rho=self.noise(-float(net.b), 0))
+        for step in range(steps + 1):
+            if observe is not None and step in watched:
+                measured.append((step, observe(step, net)))
+            if step < steps:
+                net = self.advance(net, *batches(step), step, generator=generator)
+        if not bool(torch.isfinite(net.W).all()):
+            raise Diverged(steps, "the weights are not finite")
+        return net, measured
+
+    def _perturbed(
+        self, net: OddTwoLayer, x: Tensor, y: Tensor, step: int, generator: torch.Generator | None
+    ) -> Tensor:
+        adversary = self.adversary
+        if adversary is None or step < adversary.first_step:
+            return x
+        ball = adversary.ball if adversary.radius is None else adversary.ball.with_tau(adversary.radius(step))
+        return x + adversary.method(OddClassifier(net), x, y, ball, generator=generator)
+
+    def _forward(
+        self, net: OddTwoLayer, x: Tensor, generator: torch.Generator | None
+    ) -> tuple[Tensor, Callable[[Tensor], tuple[Tensor, float]]]:
+        """Outputs, and the map from residuals to the gradients of the weights and of the paper's b."""
+        if self.sampled_noise:
+            if generator is None:
+                raise ValueError("`sampled_noise` of `OddTrainer` draws random numbers: pass a `generator`.")
+            return _noisy(net, x, generator)
+        if self.bias_rate > 0:
+            f, pullback = net.value_and_pullback(x)
+
+            def both(residual: Tensor) -> tuple[Tensor, float]:
+                gradient = pullback(residual)
+                return gradient["W"], float(gradient["b"])
+
+            return f, both
+        f, gates = forward(net, x)
+        return f, lambda residual: (gates.weight_gradient(x, residual), 0.0)
+
+
+def _noisy(
+    net: OddTwoLayer, x: Tensor, generator: torch.Generator
+) -> tuple[Tensor, Callable[[Tensor], tuple[Tensor, float]]]:
+    """One draw of rho per sample and neuron, the same in both halves of a pair."""
+    u = net.projections(x)
+    shift = net.b + net.sigma_rho * torch.randn(u.shape, generator=generator, dtype=u.dtype)
+    plus, minus = u + shift, shift - u
+
+    def pull(residual: Tensor) -> tuple[Tensor, float]:
+        on, off = (plus > 0).to(u.dtype), (minus > 0).to(u.dtype)
+        bias = residual @ (on - off).sum(dim=1)
+        return (on + off).T @ (residual.unsqueeze(1) * x), float(bias)
+
+    return (plus.clamp_min(0) - minus.clamp_min(0)).sum(dim=1), pull

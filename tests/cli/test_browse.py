@@ -1,0 +1,58 @@
+import pytest
+
+from karat.claims import CHECKS, PAPERS, STATEMENTS
+from karat.version import __version__
+
+
+def test_version_and_help(karat):
+    assert karat("--version").out == f"karat {__version__}\n"
+    for arguments in ([], ["--help"]):
+        outcome = karat(*arguments)
+        assert outcome.code == 0
+        assert "reproduce" in outcome.out
+
+
+@pytest.mark.parametrize("command", ["papers", "claims", "show", "run", "check", "reproduce", "report"])
+def test_every_command_explains_itself(karat, command):
+    outcome = karat(command, "--help")
+    assert outcome.code == 0
+    assert "--json" in outcome.out
+
+
+def test_papers_are_listed(karat):
+    lines = karat("papers").out.splitlines()
+    assert [line.split("\t")[0] for line in lines[1:]] == list(PAPERS)
+    assert [row["key"] for row in karat("papers", "--json").json] == list(PAPERS)
+
+
+def test_claims_are_listed_with_their_status(karat):
+    rows = karat("claims", "--json").json
+    assert [row["id"] for row in rows] == [statement.id for statement in STATEMENTS]
+    assert all((row["status"] == "executable") == (row["id"] in CHECKS) for row in rows)
+    lines = karat("claims", "--paper", "lazy").out.splitlines()
+    assert len(lines) == 1 + sum(statement.paper == "lazy" for statement in STATEMENTS)
+
+
+def test_a_claim_is_shown(karat):
+    assert "benign, Thm 3.1(3)" in karat("show", "benign.thm3.1.3").out
+    shown = karat("show", "benign.thm3.1.3", "--json").json
+    assert (shown["id"], shown["ref"]) == ("benign.thm3.1.3", "benign, Thm 3.1(3)")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["show", "benign.thm9"], "unknown claim 'benign.thm9'"),
+        (["check", "nobody.thm1"], "unknown claim 'nobody.thm1'"),
+        (["claims", "--paper", "bible"], "there is no paper `bible`; the papers are purification, lazy"),
+        (["dance"], "No such command 'dance'."),
+        (["papers", "--loud"], "No such option: --loud"),
+        (["show"], "Missing argument"),
+        (["run", "x", "--seeds", "many"], "Invalid value for '--seeds'"),
+        (["store"], "Missing command."),
+    ],
+)
+def test_bad_input_is_one_line_and_exit_code_2(karat, arguments, message):
+    outcome = karat(*arguments)
+    assert outcome.code == 2
+    assert outcome.complaint().startswith(message)
