@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -25,6 +26,7 @@ from karat.nets.init import pytorch_default
 from karat.nets.two_layer import TwoLayer
 from karat.training import Adversary, Snapshot, StepDecay, Trainer
 from karat.training.reduction import ExactEngine, reduce
+from karat.training.reduction.attack import Kernel
 
 BENCH = "adversarial_training"
 NAIVE = "naive PyTorch (autograd.grad)"
@@ -116,9 +118,9 @@ def in_span(task: Problem) -> Problem:
     return Problem(space.net, space.x, task.y, task.trainer)
 
 
-def exact(task: Problem, *, kernel: str, weights: bool) -> Step:
+def exact(task: Problem, *, kernel: Kernel, weights: bool) -> Step:
     """The engine on inner products."""
-    return ExactEngine(task.trainer, task.net, task.x, task.y, kernel=kernel, weights=weights).advance  # type: ignore[arg-type]
+    return ExactEngine(task.trainer, task.net, task.x, task.y, kernel=kernel, weights=weights).advance
 
 
 def implementations(d: int, m: int, n: int) -> dict[str, Step]:
@@ -170,7 +172,7 @@ def measure(
     repeats: int = 5,
     seconds: float = 0.25,
     quick: bool = False,
-) -> list[dict[str, object]]:
+) -> list[dict[str, Any]]:
     """One row per size and implementation.
 
     Args:
@@ -196,52 +198,48 @@ def measure(
 
 
 def growth(*, quick: bool = False) -> dict[str, list[tuple[int, float]]]:
-    """Seconds per step of the engine (flips, weights kept) against m, n and d."""
-    widths, samples, dimensions = (
-        ((32, 64), (20, 40), (300, 1000))
-        if quick
-        else (
-            (125, 250, 500, 1000, 2000),
-            (25, 50, 100, 200, 400),
-            (1000, 2000, 4000, 8000, 18000),
-        )
+    """CPU seconds per step of the engine (flips, weights kept) against m and n, at d = 4000."""
+    d, m, n = (300, 32, 20) if quick else (4000, 500, 100)
+    widths, samples = (
+        ((32, 64), (20, 40)) if quick else ((125, 250, 500, 1000, 2000), (25, 50, 100, 200, 400))
     )
 
-    def cost(d: int, m: int, n: int) -> float:
+    def cost(m: int, n: int) -> float:
         step = exact(in_span(problem(d, m, n)), kernel="flips", weights=True)
         return interleaved({"flips": step}, repeats=3, seconds=0.05)["flips"]
 
     return {
-        "m": [(m, cost(4000 if not quick else 300, m, 100 if not quick else 20)) for m in widths],
-        "n": [(n, cost(4000 if not quick else 300, 500 if not quick else 32, n)) for n in samples],
-        "d": [(d, cost(d, 500 if not quick else 32, 100 if not quick else 20)) for d in dimensions],
+        "m": [(width, cost(width, n)) for width in widths],
+        "n": [(count, cost(m, count)) for count in samples],
     }
 
 
-def plot(rows: list[dict[str, object]], curves: dict[str, list[tuple[int, float]]], folder: Path) -> Path:
-    """Bars of the ratios and curves of the growth, as one PNG."""
+def plot(rows: list[dict[str, Any]], curves: dict[str, list[tuple[int, float]]], folder: Path) -> Path:
+    """Cost of every implementation against d, and of the engine against m and n, as one PNG."""
     import matplotlib
 
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
+    from matplotlib.ticker import NullFormatter, NullLocator
 
-    figure, axes = plt.subplots(1, 4, figsize=(17, 4.2), layout="constrained")
-    timed = [row for row in rows if row["ratio"] is not None]
-    names = list(dict.fromkeys(str(row["implementation"]) for row in timed))
-    sizes = list(dict.fromkeys(str(row["size"]) for row in timed))
-    for k, size in enumerate(sizes):
-        heights = [float(row["ratio"]) for row in timed if row["size"] == size]  # type: ignore[arg-type]
-        axes[0].barh(
-            [j + 0.27 * k for j in range(len(names))], heights, height=0.25, label=size.split(",")[0]
-        )
-    axes[0].set_yticks([j + 0.27 for j in range(len(names))], names, fontsize=7)
-    axes[0].set_xscale("log")
-    axes[0].set_xlabel("times faster than naive")
-    axes[0].legend(fontsize=7)
-    for axis, (name, points) in zip(axes[1:], curves.items(), strict=True):
-        axis.loglog([x for x, _ in points], [1000 * t for _, t in points], marker="o")
+    figure, axes = plt.subplots(1, 3, figsize=(14, 4.5), layout="constrained", width_ratios=(2, 1, 1))
+    lines: dict[str, list[tuple[int, float]]] = {}
+    for row in rows:
+        d = int(str(row["size"]).split(",")[0].removeprefix("d="))
+        lines.setdefault(str(row["implementation"]), []).append((d, float(row["cpu_seconds"])))
+    panels = {"d": lines, **{name: {"inner products, flips": points} for name, points in curves.items()}}
+    for axis, (name, drawn) in zip(axes, panels.items(), strict=True):
+        for label, points in drawn.items():
+            style = "k:" if label == YARDSTICK else "o-"
+            axis.loglog([x for x, _ in points], [1000 * t for _, t in points], style, label=label)
+        ticks = [x for x, _ in next(iter(drawn.values()))]
+        axis.set_xticks(ticks, [str(x) for x in ticks])
+        axis.xaxis.set_minor_locator(NullLocator())
+        axis.yaxis.set_minor_formatter(NullFormatter())
         axis.set_xlabel(name)
-        axis.set_ylabel("CPU ms per step")
+        axis.set_ylabel("CPU ms per training step")
+        axis.grid(alpha=0.3)
+    axes[0].legend(fontsize=7)
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{BENCH}.png"
     figure.savefig(path, dpi=130)
@@ -250,7 +248,7 @@ def plot(rows: list[dict[str, object]], curves: dict[str, list[tuple[int, float]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description="CPU time of one step of l2 adversarial training.")
     parser.add_argument("--quick", action="store_true", help="small sizes, seconds")
     parser.add_argument("--json", action="store_true", help="rows as JSON")
     parser.add_argument("--repeats", type=int, default=5)
@@ -269,7 +267,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         ratio = "" if row["ratio"] is None else f"x{row['ratio']:.1f}"
         print(
             f"{row['size']:24s} {row['implementation']:42s} {1000 * row['cpu_seconds']:9.2f} ms  {ratio:>8s}"
-        )  # type: ignore[operator]
+        )
     return 0
 
 

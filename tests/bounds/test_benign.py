@@ -15,6 +15,8 @@ from karat.bounds.benign import (
     Setting,
     clean_error_bound,
     implied_constant,
+    largest_constant,
+    loss_ratio_bound,
     margin_bound,
     robust_error_bound,
     robust_error_floor,
@@ -43,9 +45,7 @@ def test_robust_bound_is_vacuous_outside_its_radius() -> None:
     assert robust_error_bound(replace(HEADLINE, d=10**8)) == 1.0
 
 
-@given(
-    d=st.integers(100, 10**6), n=st.integers(2, 1000), mu=st.floats(0.5, 20), tau=st.floats(0, 2)
-)
+@given(d=st.integers(100, 10**6), n=st.integers(2, 1000), mu=st.floats(0.5, 20), tau=st.floats(0, 2))
 def test_bounds_grow_with_dimension_and_attack(d: int, n: int, mu: float, tau: float) -> None:
     s = replace(HEADLINE, d=d, n=n, mu=mu, tau=tau)
     assert clean_error_bound(s) <= clean_error_bound(replace(s, d=2 * d))
@@ -151,3 +151,17 @@ def test_bad_numbers_are_refused() -> None:
     with pytest.raises(ValueError, match=r"`n` of `Setting` must be a whole number >= 1, got 0"):
         replace(HEADLINE, n=0)
     assert torch.tensor(robust_error_floor(1.0, 0.0, 0.0)).isfinite()
+
+
+def test_largest_constant_is_where_the_first_hypothesis_breaks() -> None:
+    C = largest_constant(INSIDE)
+    assert unmet_hypotheses(INSIDE, C=C * 0.999) == []
+    assert unmet_hypotheses(INSIDE, C=C * 1.001) != []
+    assert largest_constant(replace(INSIDE, psi2=2.0)) == 0.0
+
+
+def test_loss_ratio_bound_has_its_printed_limits() -> None:
+    """alpha = 0 gives 16 C1^2 / gamma^2, whatever the dimension; a radius beyond the data gives nothing."""
+    assert loss_ratio_bound(100, 0.0, kappa=0.5, slope=0.5) == pytest.approx(16 * 20**2 / 0.25)
+    assert loss_ratio_bound(10**9, 1.0, kappa=1.0, slope=1.0) == pytest.approx(1600, rel=1e-3)
+    assert loss_ratio_bound(10, 5.0, kappa=1.0, slope=1.0) == math.inf

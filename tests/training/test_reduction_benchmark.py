@@ -1,4 +1,4 @@
-"""The benchmark of adversarial training runs, and its rows say what they should; speed itself is not tested."""
+"""The benchmark of adversarial training runs and its rows are complete; speed itself is not tested."""
 
 import importlib.util
 import json

@@ -119,7 +119,7 @@ def training_loss_bound(setting: Setting, elapsed: float) -> float:
 
 
 def implied_constant(setting: Setting, error: float, *, robust: bool, c: float = 0.5) -> float:
-    """Smallest C for which Theorem 3.1 bounds the test error by `error`; infinite if none does.
+    """Smallest C at which the bound of Theorem 3.1 reaches `error`: what a measurement says about C.
 
     Solves flip_rate + 2 exp(-c lambda (sqrt(n/d) |mu|^2 / C - shift)^2) = error, shift = tau or 0.
 
@@ -128,7 +128,7 @@ def implied_constant(setting: Setting, error: float, *, robust: bool, c: float =
     s = setting
     excess = error - s.flip_rate
     if excess <= 0:
-        return math.inf
+        return 0.0
     depth = math.sqrt(max(0.0, math.log(2 / excess)) / (c * s.log_concavity))
     reach = depth + (s.tau if robust else 0.0)
     return math.inf if reach == 0 else math.sqrt(s.n / s.d) * s.mu**2 / reach
@@ -181,6 +181,24 @@ def margin_bound(
     return min(1.0, flip_rate + sum(math.exp(-log_concavity / 2 * room**2) for room in rooms))
 
 
+def loss_ratio_bound(d: int, tau: float, *, kappa: float, slope: float) -> float:
+    """Upper bound on the ratio of two loss derivatives, max_ij g_i/g_j, at every step.
+
+        16 (sqrt(C1 d) + alpha)^2 / (gamma^2 (sqrt(d/C1) - alpha)^2),   C1 = 10/kappa
+
+    Holds when: alpha < sqrt(d / C1); infinite beyond.
+    Reading: printed for smooth activations; the homogeneous case only says that some constant of kappa and
+        gamma works, so the same number with gamma = 1 is used there.
+
+    Ref: benign, Lemma B.9; benign, Lemma 4.4
+    """
+    C1 = 10 / require_number(kappa, "kappa", "loss_ratio_bound", positive=True)
+    inner = math.sqrt(d / C1) - tau
+    if inner <= 0 or slope == 0:
+        return math.inf
+    return 16 * (math.sqrt(C1 * d) + tau) ** 2 / (slope**2 * inner**2)
+
+
 def unmet_hypotheses(setting: Setting, *, p_fail: float = LARGEST_P_FAIL, C: float = 1.0) -> list[str]:
     """Hypotheses of Theorem 3.1 that the setting breaks, as short sentences with both sides in numbers.
 
@@ -203,7 +221,7 @@ def unmet_hypotheses(setting: Setting, *, p_fail: float = LARGEST_P_FAIL, C: flo
             start <= s.lr,
             f"Asm 1(3): init_scale sqrt(m d) <= lr = {s.lr:.3g}, is {start:.3g}",
         ),
-        (s.lr <= 1 / (C * s.d**2), f"Asm 1(4): lr <= 1/d^2 = {1 / s.d**2:.3g}, lr = {s.lr:.3g}"),
+        (s.lr <= (1 + 1e-12) / (C * s.d**2), f"Asm 1(4): lr <= 1/d^2 = {1 / s.d**2:.3g}, lr = {s.lr:.3g}"),
         (
             s.n >= C * math.log(s.m / p_fail),
             f"Asm 1(5): n >= log(m/p) = {math.log(s.m / p_fail):.3g}, n = {s.n}",
@@ -231,3 +249,19 @@ def unmet_hypotheses(setting: Setting, *, p_fail: float = LARGEST_P_FAIL, C: flo
             ),
         ]
     return [sentence for met, sentence in checks if not met]
+
+
+def largest_constant(setting: Setting, *, p_fail: float = LARGEST_P_FAIL) -> float:
+    """Largest C for which the setting meets every hypothesis of Theorem 3.1; 0 if none does.
+
+    The theorem holds for some sufficiently large C, so this says how deep inside its regime a setting lies.
+
+    Ref: benign, Asm 1
+    """
+    low, high = 1e-6, 1e6
+    if unmet_hypotheses(setting, p_fail=p_fail, C=low):
+        return 0.0
+    while high / low > 1 + 1e-9:
+        middle = math.sqrt(low * high)
+        low, high = (low, middle) if unmet_hypotheses(setting, p_fail=p_fail, C=middle) else (middle, high)
+    return low

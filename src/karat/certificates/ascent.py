@@ -83,12 +83,14 @@ def ascend(relaxed: Relaxed, alpha: Tensor, *, steps: int, sharpness: tuple[floa
     best, best_value = alpha, relaxed.value(alpha, r)
     inverse = 1 / (relaxed.curvature * relaxed.W.square().sum(dim=1).clamp_min(1e-300))
     tau = relaxed.ball.radius(r).clamp_min(1e-300)
+    lengths = torch.linalg.vector_norm(relaxed.W, dim=1)
+    reference = torch.linalg.vector_norm(torch.cat([alpha * lengths, relaxed.fixed], dim=1), dim=1)
     ahead, ahead_r, momentum = alpha, r, torch.ones_like(tau)
     delta = torch.zeros_like(r)
     for k in range(steps):
         share = k / max(steps - 1, 1)
         level = sharpness[0] ** (1 - share) * sharpness[1] ** share
-        mu = (_scale(ahead_r, relaxed.ball.p, level) / tau).clamp_min(1e-280)
+        mu = (_scale(ahead_r, reference, relaxed.ball.p, level) / tau).clamp_min(1e-280)
         delta = relaxed.answer(ahead_r, mu, tau)
         gradient = relaxed.z + delta @ relaxed.W.T
         step = mu.unsqueeze(1) * inverse
@@ -106,12 +108,15 @@ def ascend(relaxed: Relaxed, alpha: Tensor, *, steps: int, sharpness: tuple[floa
     return Ascent(best, best_value, delta)
 
 
-def _scale(r: Tensor, p: float, level: float) -> Tensor:
-    """Size of r that mu is measured in; for p = 2 the smoothing is exact down to mu = |r| / tau."""
+def _scale(r: Tensor, reference: Tensor, p: float, level: float) -> Tensor:
+    """Size of r that mu is measured in.
+
+    For p = 2 the smoothed answer is the true one while mu <= |r| / tau. Below that the answer moves inside the
+    ball, as it must where the relaxation is minimised in the interior and the true r is zero.
+    """
     if p == 2:
-        length = torch.linalg.vector_norm(r, dim=1)
-        return length.clamp_min(1e-3 * level * float(length.max()))
-    return level * (r.abs().amax(dim=1) if p == 1 else r.abs().mean(dim=1))
+        return torch.maximum(torch.linalg.vector_norm(r, dim=1), level * reference)
+    return level * (r.abs().amax(dim=1) if p == 1 else r.abs().mean(dim=1)).clamp_min(0.01 * reference / r.shape[1])
 
 
 def relax(problem: Problem, hulls: Hull | None = None, curvature: float | None = None) -> Relaxed:
@@ -143,4 +148,4 @@ def optimised_slopes(problem: Problem, *, steps: int = 40) -> tuple[Tensor, Tens
     return torch.where(wins, bound, first), alpha, found.delta
 
 
-DEFAULT_SHARPNESS = {1.0: (1.0, 0.02), 2.0: (1.0, 0.1), math.inf: (2.0, 0.1)}
+DEFAULT_SHARPNESS = {1.0: (1.0, 0.02), 2.0: (0.1, 0.01), math.inf: (2.0, 0.1)}

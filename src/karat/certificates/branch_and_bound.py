@@ -164,11 +164,11 @@ def _improve(
     hulls: Hull,
     alpha: Tensor,
     steps: int,
-    sharpness: tuple[float, float],
+    sharpness: dict[float, tuple[float, float]],
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
     """Ascend; then slopes, bounds, next cuts, and whether the relaxation itself is far from solved."""
     space = state.space
-    found = ascend(space.relaxed(hulls, len(low)), alpha, steps=steps, sharpness=sharpness)
+    found = ascend(space.relaxed(hulls, len(low)), alpha, steps=steps, sharpness=sharpness[space.ball.p])
     bound = space.bound(found.alpha, low, high)
     s, value = space.answer(found.delta)
     _witness(state, found.delta, value)
@@ -206,7 +206,7 @@ def _curved_leaf(
     """Slopes (U,) and answer (k,) of one domain by long ascents on hulls refined around the last answer."""
     delta = torch.zeros_like(space.fixed).unsqueeze(0)
     for _ in range(_REFINEMENTS):
-        found = ascend(space.relaxed(hulls, 1), alpha, steps=_POLISH, sharpness=(0.1, 0.001))
+        found = ascend(space.relaxed(hulls, 1), alpha, steps=_POLISH, sharpness=_SHARP[space.ball.p])
         alpha, delta = found.alpha, found.delta
         s, _ = space.answer(delta)
         hulls = hull_of(space.problem.profile, space.c, low, high, torch.minimum(torch.maximum(s, low), high))
@@ -237,4 +237,5 @@ def _cosines(space: Space) -> Tensor | None:
     return (unit @ unit.T).clamp(-1, 1)
 
 
-_SHARPNESS, _SHARP = (0.3, 0.1), (0.1, 0.01)
+_SHARPNESS = {1.0: (0.3, 0.1), 2.0: (0.03, 0.01), math.inf: (0.3, 0.1)}
+_SHARP = {1.0: (0.1, 0.01), 2.0: (0.01, 0.001), math.inf: (0.1, 0.01)}

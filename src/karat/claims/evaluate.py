@@ -105,6 +105,12 @@ def rate_finding(
     )
 
 
+def worst_finding(findings: Sequence[Finding]) -> Finding:
+    """The finding of several settings that comes out worst: failing, else undecided, else the first."""
+    order = {"fails": 0, "inconclusive": 1, "holds": 2}
+    return min(findings, key=lambda finding: order[finding.verdict])
+
+
 def _judge(
     values: Sequence[float],
     predicted: float,

@@ -23,6 +23,18 @@ thm3.1.2 | Thm 3.1(2) | 126 | upper
 thm3.1.3 | Thm 3.1(3) | 130 | upper
   Robust test error <= flip_rate + 2 exp(-c log_concavity (sqrt(n/d) |mu|^2 / C - tau)^2) whenever tau <=
   sqrt(n/d) |mu|^2 / C.
+thm3.1.1.regime | Thm 3.1(1) | 123 | upper
+  The same in a small cell that meets every hypothesis at C = 1: training loss below the proof's bound,
+  robust training error 0.
+thm3.1.2.regime | Thm 3.1(2) | 126 | upper
+  The clean error bound in a small cell that meets every hypothesis at C = 1.
+thm3.1.3.regime | Thm 3.1(3) | 130 | upper
+  The robust error bound in a small cell that meets every hypothesis at C = 1.
+thm3.1.boundary.clean | Thm 3.1(2) | 126 | rate
+  From the theorem's start the dimension at which clean accuracy is halfway grows as |mu|^4.
+thm3.1.boundary.robust | Thm 3.1(3) | 136 | rate
+  From the theorem's start, at a fixed ratio tau/|mu|, the dimension at which robust accuracy is halfway
+  grows as |mu|^2.
 thm3.2 | Thm 3.2 | 146 | lower
   Every classifier has robust error >= flip_rate + (1 - 2 flip_rate)/4 * (overlap of the cluster law with
   its shift by 2 (1 - tau/|mu|) mu) for tau < |mu|, and >= 1/2 for tau >= |mu|.
@@ -55,8 +67,9 @@ sec5 | Sec 5 | 216 | reported numbers
   The paper's own experiment (n = 100, flip_rate 0.1, 1000 ReLU neurons, PyTorch initialisation, all layers
   trained, 1000 steps): 100% robust training accuracy, robust test error near 0.1.
 fig1 | Fig 1 | 220 | rate
-  Over |mu| in 1..10 and d in 1000..18000 at tau/|mu| = 0.1 the clean accuracy changes at d ~ |mu|^4 and the
-  robust accuracy at d ~ |mu|^2.
+  Over |mu| in 1..10 and d in 1000..18000 at tau/|mu| = 0.1 the robust accuracy changes at d ~ |mu|^2.
+fig1.clean | Fig 1 | 220 | rate
+  Over the same grid the clean accuracy changes at d ~ |mu|^4.
 fig2 | Fig 2 | 224 | qualitative
   Robust training loss falls to 0 while robust test error settles at the flip rate 0.1; smaller |mu|, larger
   d and larger tau/|mu| each raise it (10 runs).

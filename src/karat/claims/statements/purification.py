@@ -135,6 +135,9 @@ fig13 | Fig 13 | 639 | qualitative
 rem8.2 | Rem 8.2 | 627 | reported numbers
   Perturbations of the clean net lie in the span of the robust features: regression error < 5e-5 (AlexNet)
   and < 1e-9 (ResNet).
+sec7.mixture | Sec 7 | 529 | qualitative
+  On a well-conditioned Gaussian mixture with linear labels clean training is already as robust as
+  adversarial training.
 sec8.2.frozen | Sec 8.2 | 608 | qualitative
   Robust lower layers with clean-trained upper layers still have robust accuracy 0%.
 tab1 | Tab 1 | 556 | reported numbers

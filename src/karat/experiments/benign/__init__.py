@@ -6,6 +6,20 @@ from karat.experiments.benign.curves import FIG2, SEC5, THM31
 from karat.experiments.benign.digits import FIG4, FIG5, FIG6
 from karat.experiments.benign.maps import FIG1, FIG3
 from karat.experiments.benign.regime import REGIME
-from karat.experiments.benign.traces import TRACES
+from karat.experiments.benign.traces import LEMMAS, LEMMAS_WIDE
 
-EXPERIMENTS = (THM31, SEC5, FIG1, FIG2, FIG3, FIG4, FIG5, FIG6, BOUNDARY, TRACES, REGIME, CLEAN_TRAINING)
+EXPERIMENTS = (
+    THM31,
+    SEC5,
+    FIG1,
+    FIG2,
+    FIG3,
+    FIG4,
+    FIG5,
+    FIG6,
+    BOUNDARY,
+    LEMMAS,
+    LEMMAS_WIDE,
+    REGIME,
+    CLEAN_TRAINING,
+)

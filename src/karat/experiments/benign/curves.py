@@ -61,7 +61,7 @@ FIG2 = Experiment(
     presets={
         "tiny": Preset(
             config=_presets("pytorch")["tiny"].config,
-            points=({"mu": 2.0}, {"d": 120}, {"ratio": 0.2}),
+            points=({}, {"mu": 2.0}, {"d": 120}, {"ratio": 0.2}),
             seeds=2,
             cell_seconds=0.2,
         ),

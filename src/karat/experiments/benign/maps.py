@@ -51,7 +51,9 @@ FIG3 = Experiment(
     title="How does robust accuracy fall with dimension and attack ratio?",
     paper="benign",
     presets={
-        "tiny": Preset(config=TINY, grid={"d": (40, 80), "ratio": (0.1, 0.4)}, seeds=2, cell_seconds=0.1),
+        "tiny": Preset(
+            config=TINY, grid={"d": (40, 80), "ratio": (0.1, 0.5, 0.9)}, seeds=2, cell_seconds=0.1
+        ),
         "quick": Preset(
             config=SMALL,
             grid={"d": (500, 1500, 3000, 6000), "ratio": (0.05, 0.15, 0.25, 0.35, 0.45)},

@@ -23,9 +23,7 @@ class Trace:
         self.config, self.problem = config, problem
         self.ball, self.method, self.loss = Ball(2, config.tau), config.attack(), Logistic()
         self.data_basis = torch.linalg.qr(problem.x.T).Q
-        generator = torch.Generator().manual_seed(problem.noise_seed)
-        noise = torch.randn(config.n_test, problem.net.d, generator=generator, dtype=config.dtype)
-        self.test = problem.y_test.unsqueeze(1) * problem.mu + noise
+        self.test = problem.test if problem.test is not None else _gaussian_test(config, problem)
         self.before: tuple[TwoLayer, Tensor] | None = None
         self.values: dict[str, Any] = {
             "distance": 0.0,
@@ -110,6 +108,13 @@ class Trace:
         values["robust_error"].append(mix_flips(robust(y), robust(-y), config.flip_rate))
 
 
+def _gaussian_test(config: Config, problem: Problem) -> Tensor:
+    """Fresh test points in the span: y mu plus a standard Gaussian, exact in law."""
+    generator = torch.Generator().manual_seed(problem.noise_seed)
+    noise = torch.randn(config.n_test, problem.net.d, generator=generator, dtype=config.dtype)
+    return problem.y_test.unsqueeze(1) * problem.mu + noise
+
+
 def increment_slack(
     config: Config, old: TwoLayer, new: TwoLayer, attacked: Tensor, y: Tensor, x: Tensor, y_test: Tensor
 ) -> tuple[float, float]:
@@ -160,7 +165,7 @@ def _robust_loss(trace: Trace, net: TwoLayer) -> float:
     return float(trace.loss(y * net(x + delta)).mean())
 
 
-_BASE = Config(
+_WIDE = Config(
     d=2000,
     n=50,
     m=100,
@@ -173,7 +178,6 @@ _BASE = Config(
     n_test=500,
     precision="float64",
 )
-_TINY = replace(_BASE, d=200, n=12, m=16, steps=12, n_test=60)
 _VARIED: tuple[dict[str, Any], ...] = (
     {},
     {"d": 8000},
@@ -183,19 +187,47 @@ _VARIED: tuple[dict[str, Any], ...] = (
     {"activation": "smooth_leaky_relu", "slope": 0.3, "lr": 0.01},
 )
 
-TRACES = Experiment(
-    name="benign.lemmas",
-    title="Do the lemmas of the proof hold along training?",
-    paper="benign",
-    presets={
-        "tiny": Preset(config=_TINY, points=_VARIED[::5], seeds=2, cell_seconds=0.5),
-        "quick": Preset(config=_BASE, points=_VARIED, seeds=2, cell_seconds=2.0),
-        "full": Preset(
-            config=replace(_BASE, n=100, m=1000, steps=500, n_test=2000),
-            points=(*_VARIED, {"d": 20000}, {"d": 20000, "mu": 10.0}),
-            seeds=10,
-            cell_seconds=300,
-        ),
-    },
-    run=run,
+# Every hypothesis of the theorem is met, up to C = 2.5 in the first and last setting and C = 1 in between.
+_INSIDE = replace(
+    _WIDE,
+    d=4000,
+    n=10,
+    m=16,
+    mu=12.5,
+    cluster="admissible_gaussian",
+    lr=1 / (2.5 * 4000**2),
+    steps=200,
+    n_test=300,
+)
+_MET: tuple[dict[str, Any], ...] = (
+    {},
+    {"d": 400, "mu": 4.2, "lr": 1 / 400**2},
+    {"d": 2000, "n": 20, "m": 64, "mu": 5.7, "ratio": 0.05, "lr": 1 / 2000**2},
+    {"activation": "smooth_leaky_relu", "slope": 0.3},
+)
+
+
+def _experiment(name: str, title: str, config: Config, points: tuple[dict[str, Any], ...]) -> Experiment:
+    return Experiment(
+        name=name,
+        title=title,
+        paper="benign",
+        presets={
+            "tiny": Preset(
+                config=replace(config, steps=12, n_test=60), points=points[:: len(points) - 1], seeds=2
+            ),
+            "quick": Preset(config=config, points=points, seeds=3, cell_seconds=2.0),
+            "full": Preset(
+                config=replace(config, steps=2000, n_test=2000), points=points, seeds=10, cell_seconds=60
+            ),
+        },
+        run=run,
+    )
+
+
+LEMMAS = _experiment(
+    "benign.lemmas", "Do the lemmas of the proof hold along training, where they should?", _INSIDE, _MET
+)
+LEMMAS_WIDE = _experiment(
+    "benign.lemmas_wide", "How far beyond the hypotheses do the lemmas still hold?", _WIDE, _VARIED
 )

@@ -33,9 +33,7 @@ def direction_pictures(stages: Stages, last: PatternNet, direction: Tensor) -> d
         picture = classical_mds(torch.cat([chosen, star, -star]))
         pictures[name] = {
             "points": [[round(v, 4) for v in point] for point in picture.points.tolist()],
-            "cosines": [
-                round(v, 4) for v in net.cosines(direction)[:: max(1, len(W) // DRAWN)][:DRAWN].tolist()
-            ],
+            "cosines": [round(v, 4) for v in cosines.tolist()],
             "share": picture.share,
         }
     return pictures

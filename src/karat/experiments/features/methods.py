@@ -49,8 +49,8 @@ class Trained:
 
 
 def accuracy(f: Tensor, y: Tensor) -> float:
-    """Share of points with y f > 0."""
-    return float((y * f > 0).double().mean())
+    """Share of points with sign(f) = y, reading sign(0) as +1: a net that is zero gives a constant answer."""
+    return float(((f >= 0) == (y > 0)).double().mean())
 
 
 def hinge(f: Tensor, y: Tensor) -> float:
@@ -71,6 +71,7 @@ def measure(name: str, trained: Trained, problem: Problem) -> dict[str, Any]:
         f"{name}_train": accuracy(outputs(trained.output, train.x), train.y),
         f"{name}_test": accuracy(f, test.y),
         f"{name}_hinge": hinge(f, test.y),
+        f"{name}_zero": float((f == 0).double().mean()),
         f"{name}_lr": trained.lr,
         f"{name}_curve_steps": [step for step, _ in trained.curve],
         f"{name}_curve": [value for _, value in trained.curve],

@@ -51,6 +51,8 @@ def run(config: Regime, generator: torch.Generator) -> dict[str, Any]:
     )
     require_awake(robust, test.x, config.clean_steps + config.robust_steps)
     values = data_values(config, model, test)
+    if config.start == "pure":
+        values |= named("start", accuracies(config, model, OddClassifier(start), test, draws[5]))
     for name, net in (("clean", clean), ("robust", robust)):
         classifier = OddClassifier(net)
         values |= named(name, accuracies(config, model, classifier, test, draws[5]))

@@ -38,7 +38,7 @@ class Regime:
 
     Args:
         d, k: dimension and sparsity; width: neurons over d;
-        large_rate, small_rate, small_spread, multi_scale: law of the code z, see `SparseCode`;
+        large_rate, small_rate, small_spread, multi_scale, scale_rate: law of the code z, see `SparseCode`;
         sigma_x, sigma_spike: input noise; dictionary, w_star: features and label vector;
         start: "random" (small Gaussian rows) or "pure" (m = d rows sign(w*_i) M_i);
         init_scale: standard deviation of random rows; ticket: b0 over init_scale sqrt(2 log d);
@@ -49,8 +49,8 @@ class Regime:
         batch: fresh points per step; clean_steps, robust_steps: length of the two trainings;
         p: norm of the attacks; tau_factor: radius over 1/sqrt(k) for l2, over sqrt(V)/N for l_inf (see tau);
         robust_step: h of adversarial training; ramp: share of it over which the radius grows;
-        sampled_noise, bias_rate: see `OddTrainer`; n_test, n_attack: test points, and how many are attacked
-            by the strongest attack; pgd_steps: of each of its runs.
+        sampled_noise, bias_rate: see `OddTrainer`; n_test, n_attack: test points, and how many of them at
+            most meet the strongest attack; pgd_steps: of each of its runs.
     """
 
     d: int
@@ -60,6 +60,7 @@ class Regime:
     small_rate: float = 0.15
     small_spread: float = 1.5
     multi_scale: bool = False
+    scale_rate: float = 1.0
     sigma_x: float = 0.1
     sigma_spike: float = 0.0
     dictionary: Dictionary = "identity"
@@ -100,8 +101,6 @@ class Regime:
         require_number(self.ramp, "ramp", "Regime", minimum=0, maximum=1)
         if self.k > self.d:
             raise ValueError(f"`k` of `Regime` must be at most `d` = {self.d}, got {self.k}.")
-        if self.n_attack > self.n_test:
-            raise ValueError(f"`n_attack` of `Regime` must be at most `n_test` = {self.n_test}.")
         if self.p not in (2.0, math.inf):
             raise ValueError(f"`p` of `Regime` must be 2 or inf, got {self.p:g}.")
 
@@ -154,6 +153,7 @@ class Regime:
             small_rate=self.small_rate,
             small_spread=self.small_spread,
             scales=MULTI_SCALE if self.multi_scale else (),
+            scale_rate=self.scale_rate,
         )
 
     def draw_net(self, model: SparseCoding, generator: torch.Generator) -> OddTwoLayer:

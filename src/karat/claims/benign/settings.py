@@ -1,0 +1,51 @@
+"""Records of benign as configs, grouped by setting."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from karat.bounds import benign as bounds
+from karat.claims.claim import Finding
+from karat.experiments.benign.mixture import Config
+from karat.experiments.config import config_from_json
+from karat.experiments.record import Record
+
+Evaluate = Callable[[Sequence[Record]], Finding]
+
+
+def config_of(record: Record) -> Config:
+    """The typed settings of a record."""
+    config: Config = config_from_json(Config, record.config)
+    return config
+
+
+def unmet(config: Mapping[str, Any]) -> list[str]:
+    """Hypotheses of Theorem 3.1 that a run breaks."""
+    read: Config = config_from_json(Config, config)
+    return bounds.unmet_hypotheses(read.setting())
+
+
+def with_hidden_constant(evaluate: Evaluate) -> Evaluate:
+    """A statement that holds for some large enough C: a failure at the C that a run reaches refutes nothing."""
+
+    def judged(records: Sequence[Record]) -> Finding:
+        finding = evaluate(records)
+        depth = min(bounds.largest_constant(config_of(r).setting()) for r in records)
+        note = f"The hypotheses are met up to C = {depth:.2g}; the theorem needs some C, unknown."
+        verdict = "inconclusive" if finding.verdict == "fails" and depth > 0 else finding.verdict
+        return replace(finding, verdict=verdict, caveat=" ".join(filter(None, [finding.caveat, note])))
+
+    return judged
+
+
+def grouped(records: Sequence[Record], key: Callable[[Record], Any]) -> dict[Any, list[Record]]:
+    """Records by key, keys in increasing order."""
+    groups: dict[Any, list[Record]] = {}
+    for record in records:
+        groups.setdefault(key(record), []).append(record)
+    return dict(sorted(groups.items()))
+
+
+def by_setting(records: Sequence[Record]) -> list[list[Record]]:
+    """Records of equal settings together."""
+    return list(grouped(records, lambda record: record.config_hash).values())

@@ -1,0 +1,69 @@
+"""How much the input gradient of a two-layer ReLU net can change within a small ball."""
+
+import torch
+from torch import Tensor
+
+from karat.core.checks import require_integer, require_shape
+from karat.nets.two_layer import TwoLayer
+
+
+@torch.no_grad()
+def largest_gradient_change(
+    net: TwoLayer, x: Tensor, tau: float | Tensor, *, generator: torch.Generator, starts: int = 4, steps: int = 12
+) -> Tensor:
+    """max over |delta| <= tau of |grad f(x + delta) - grad f(x)|, by ascent; a lower bound on it, (n,).
+
+    For a direction r the change is sum_s a_s <w_s, r> (gate_s(x + delta) - gate_s(x)); with the gates replaced
+    by steep sigmoids it has a gradient in delta, and r follows the change found. Starts: against the gradient,
+    and random directions.
+
+    Args:
+        x: (n, d); tau: radius, a number or (n,).
+
+    Ref: lazy, Lem 4.4
+    """
+    require_shape(x, "x", (None, net.d))
+    require_integer(starts, "starts", "largest_gradient_change", minimum=1)
+    radius = torch.as_tensor(tau, dtype=x.dtype).expand(len(x)).unsqueeze(1)
+    z, base = net.preactivations(x), net.input_gradient(x)
+    width = radius * torch.linalg.vector_norm(net.W, dim=1).mean() / 6
+    best = x.new_zeros(len(x))
+    for start in range(starts):
+        if start == 0:
+            delta = -base
+        else:
+            delta = torch.randn(x.shape, generator=generator, dtype=x.dtype)
+        delta = radius * delta / torch.linalg.vector_norm(delta, dim=1, keepdim=True).clamp_min(1e-30)
+        for step in range(steps):
+            change = net.input_gradient(x + delta) - base
+            size = torch.linalg.vector_norm(change, dim=1)
+            best = torch.maximum(best, size)
+            r = change / size.clamp_min(1e-30).unsqueeze(1)
+            gate = torch.sigmoid((z + delta @ net.W.T) / width.clamp_min(1e-30))
+            push = (r @ net.W.T) * (net.scale * net.a) * gate * (1 - gate)
+            ascent = push @ net.W
+            edge = radius * ascent / torch.linalg.vector_norm(ascent, dim=1, keepdim=True).clamp_min(1e-30)
+            delta = delta + 2 / (step + 3) * (edge - delta)
+        best = torch.maximum(best, torch.linalg.vector_norm(net.input_gradient(x + delta) - base, dim=1))
+    return best
+
+
+@torch.no_grad()
+def gradient_change_bound(net: TwoLayer, x: Tensor, tau: float | Tensor) -> Tensor:
+    """An upper bound on the same maximum: the neurons that can switch, times the spectral norm of their rows.
+
+        |sum_{s in S} +-a_s w_s| <= |W_S|_op sqrt|S|,   S = {s : |z_s| <= tau |w_s|}
+
+    Args:
+        x: (n, d); tau: radius, a number or (n,).
+    """
+    require_shape(x, "x", (None, net.d))
+    radius = torch.as_tensor(tau, dtype=x.dtype).expand(len(x)).unsqueeze(1)
+    near = net.preactivations(x).abs() <= radius * torch.linalg.vector_norm(net.W, dim=1)
+    top = float(net.a.abs().max()) * net.scale
+    bounds = []
+    for mask in near:
+        rows = net.W[mask]
+        spectral = torch.linalg.matrix_norm(rows, 2) if len(rows) else x.new_zeros(())
+        bounds.append(top * spectral * len(rows) ** 0.5)
+    return torch.stack(bounds)
