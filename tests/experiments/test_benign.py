@@ -2,10 +2,13 @@
 
 from functools import cache
 
+import pytest
 import torch
 
 from karat.claims import CHECKS, get_statement, judge_claim
 from karat.experiments import EXPERIMENTS
+from karat.experiments.benign import curves
+from karat.experiments.benign.exact import draw, train
 from karat.experiments.benign.mixture import Config, evaluation_steps
 from karat.experiments.experiment import cells
 from karat.lab.execute import execute
@@ -55,13 +58,85 @@ def test_huge_learning_rate_is_recorded_as_diverged() -> None:
     assert "diverged at step" in (record.error or "")
 
 
+def _config(**changes: object) -> Config:
+    base = {
+        "d": 40,
+        "n": 12,
+        "m": 8,
+        "mu": 3.0,
+        "ratio": 0.2,
+        "flip_rate": 0.1,
+        "start": "pytorch",
+        "steps": 15,
+    }
+    return Config(**(base | changes))  # type: ignore[arg-type]
+
+
 def test_odd_width_is_refused_for_the_symmetric_start() -> None:
-    try:
-        Config(d=6, n=5, m=5, mu=1.0, ratio=0.1, flip_rate=0.1, start="symmetric", steps=1)
-    except ValueError as error:
-        assert "must be even" in str(error)
-    else:
-        raise AssertionError("an odd width was accepted")
+    with pytest.raises(ValueError, match="must be even for the symmetric start, got 5"):
+        _config(m=5, start="symmetric")
+
+
+def test_exact_engine_is_refused_for_other_norms() -> None:
+    with pytest.raises(ValueError, match="cannot be exact for p = inf"):
+        _config(engine="exact", p=float("inf"))
+    assert not _config(p=float("inf")).exact
+
+
+@pytest.mark.parametrize("start", ["pytorch", "symmetric"])
+def test_exact_run_equals_the_plain_trainer_on_the_same_problem(start: str) -> None:
+    config = _config(start=start, precision="float64", draw="input", attack_first=start == "pytorch")
+    problem = draw(config, torch.Generator().manual_seed(1))
+    fast = train(config, problem)
+    plain = config.trainer().run(problem.net, problem.x, problem.y, steps=config.steps)
+    G = plain.net.W @ plain.net.W.T
+    assert torch.allclose(fast.final.gram.G, G, rtol=1e-10, atol=1e-13)
+    assert torch.allclose(fast.final.tracked, problem.mu @ plain.net.W.T, rtol=1e-10, atol=1e-13)
+
+
+def test_plain_engine_runs_other_norms() -> None:
+    values = curves.run(_config(p=float("inf"), ratio=0.02, n_test=50), torch.Generator().manual_seed(0))
+    assert 0 <= values["final_robust_error"] <= 1
+
+
+def test_robust_error_lies_inside_its_bracket() -> None:
+    for seed in range(3):
+        values = curves.run(_config(steps=60, n_test=300), torch.Generator().manual_seed(seed))
+        assert values["final_clean_error"] <= values["final_robust_error"] <= values["final_certified_error"]
+
+
+def test_a_million_dimensions_cost_what_a_thousand_do() -> None:
+    values = curves.run(_config(d=10**6, mu=30.0, lr=1e-3), torch.Generator().manual_seed(0))
+    assert values["final_train_loss"] > 0
+
+
+@pytest.mark.parametrize("cluster", ["truncated", "quartic", "admissible_gaussian"])
+@pytest.mark.parametrize("flips", ["correlated", "boundary"])
+def test_every_cluster_law_and_flip_model_runs(cluster: str, flips: str) -> None:
+    config = _config(cluster=cluster, flips=flips, n_test=50, steps=3)
+    assert 0 <= curves.run(config, torch.Generator().manual_seed(0))["final_clean_error"] <= 1
+
+
+def test_span_draws_have_the_law_of_input_draws() -> None:
+    """Mean squared norms and alignments, 200 draws each: six standard errors, a false alarm once in 10^8."""
+    found = {}
+    for way in ("input", "span"):
+        config = _config(d=100, start="symmetric", init_scale=1.0, attack_first=False, draw=way)
+        rows = []
+        for seed in range(200):
+            problem = draw(config, torch.Generator().manual_seed(seed))
+            inner = problem.x @ problem.net.W.T
+            rows.append(
+                [
+                    float(problem.x.square().sum()),
+                    float(inner.square().sum()),
+                    float(problem.mu @ problem.x[0]),
+                ]
+            )
+        found[way] = torch.tensor(rows)
+    gap = found["input"].mean(dim=0) - found["span"].mean(dim=0)
+    error = (found["input"].var(dim=0) / 200 + found["span"].var(dim=0) / 200).sqrt()
+    assert bool((gap.abs() < 6 * error).all())
 
 
 def test_evaluation_steps_contain_the_ends_and_the_first_step() -> None:

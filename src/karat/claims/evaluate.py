@@ -130,8 +130,7 @@ def _judge(
         return _nothing(predicted, caveat, measured=float(np.mean(finite)))
     if worst is not None:
         value = worst(finite)
-        slack = ROUNDING * max(1.0, abs(predicted))
-        exact = _compare(Interval(value, value), predicted, side, None, slack)
+        exact = _compare(Interval(value, value), predicted, side)
         return Finding(measured=value, interval=None, predicted=predicted, verdict=exact)
     mean = float(np.mean(finite))
     if len(finite) == 1:
@@ -141,9 +140,8 @@ def _judge(
     return Finding(measured=mean, interval=interval, predicted=predicted, verdict=verdict)
 
 
-def _compare(
-    interval: Interval, predicted: float, side: Side, resolution: float | None = None, slack: float = 0.0
-) -> Outcome:
+def _compare(interval: Interval, predicted: float, side: Side, resolution: float | None = None) -> Outcome:
+    slack = ROUNDING * max(1.0, abs(predicted))
     if side == "at most":
         if interval.high <= predicted + slack:
             return "holds"

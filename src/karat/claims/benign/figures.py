@@ -184,7 +184,7 @@ def _exponent(name: str, predicted: float, start: str | None = None) -> Callable
 CHECKS = (
     Check(
         claim_id="benign.fig1",
-        experiment="benign.boundary",
+        experiment="benign.fig1",
         evaluate=_exponent("robust_error", 2.0, "pytorch"),
         reported="robust accuracy changes at d ~ |mu|^2",
         reading="The exponent of d in |mu| at half-way accuracy, measured from the paper's start.",
@@ -192,7 +192,7 @@ CHECKS = (
     ),
     Check(
         claim_id="benign.fig1.clean",
-        experiment="benign.boundary",
+        experiment="benign.fig1",
         evaluate=_exponent("clean_error", 4.0, "pytorch"),
         reported="clean accuracy changes at d ~ |mu|^4",
         reading="The exponent of d in |mu| at half-way accuracy, measured from the paper's start.",

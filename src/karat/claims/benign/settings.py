@@ -26,7 +26,7 @@ def unmet(config: Mapping[str, Any]) -> list[str]:
 
 
 def with_hidden_constant(evaluate: Evaluate) -> Evaluate:
-    """A statement that holds for some large enough C: a failure at the C that a run reaches refutes nothing."""
+    """A statement that holds for some large C: a failure at the C that a run reaches refutes nothing."""
 
     def judged(records: Sequence[Record]) -> Finding:
         finding = evaluate(records)

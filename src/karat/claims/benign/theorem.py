@@ -8,7 +8,7 @@ from typing import Any
 from karat.bounds import benign as bounds
 from karat.claims.benign.settings import Evaluate, by_setting, config_of, unmet, with_hidden_constant
 from karat.claims.claim import Check, Finding
-from karat.claims.evaluate import upper_bound_finding, values_of, worst_finding
+from karat.claims.evaluate import ROUNDING, upper_bound_finding, values_of, worst_finding
 from karat.data.cluster_law import overlap
 from karat.experiments.record import Record
 
@@ -73,7 +73,7 @@ def _floor(records: Sequence[Record]) -> Finding:
         slacks.append((record.values["robust_error"] - floor, floor, config))
     slack, floor, config = min(slacks, key=lambda item: item[0])
     noise = math.sqrt(floor * (1 - floor) / config.n_test)
-    verdict: Any = "holds" if slack >= 0 else "inconclusive" if slack > -3 * noise else "fails"
+    verdict: Any = "holds" if slack >= -ROUNDING else "inconclusive" if slack > -3 * noise else "fails"
     where = f"Smallest slack over {len(records)} runs: {slack:.4f}, at |mu| = {config.mu:g}, d = {config.d}."
     return Finding(measured=floor + slack, interval=None, predicted=floor, verdict=verdict, caveat=where)
 

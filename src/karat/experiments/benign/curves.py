@@ -66,7 +66,7 @@ FIG2 = Experiment(
             cell_seconds=0.2,
         ),
         "quick": Preset(
-            config=_preset("pytorch", d=1000, m=250, mu=5.0, steps=500),
+            config=_preset("pytorch", d=1000, m=250, mu=5.0, steps=400),
             points=_FIG2_POINTS,
             seeds=3,
             cell_seconds=1.2,

@@ -29,11 +29,13 @@ FIG1 = Experiment(
     title="Where in (|mu|, d) do clean and robust accuracy change from chance to 1 - flip rate?",
     paper="benign",
     presets={
-        "tiny": Preset(config=TINY, grid={"d": (40, 80), "mu": (1.0, 4.0)}, seeds=2, cell_seconds=0.1),
+        "tiny": Preset(
+            config=TINY, grid={"d": (40, 80, 160), "mu": (0.5, 2.0, 8.0)}, seeds=2, cell_seconds=0.1
+        ),
         "quick": Preset(
             config=SMALL,
-            grid={"d": (1000, 2000, 4000, 8000, 18000), "mu": (1.0, 2.0, 3.0, 4.0, 6.0, 8.0, 10.0)},
-            seeds=1,
+            grid={"d": (1000, 2600, 6800, 18000), "mu": (1.2, 1.8, 2.5, 3.5, 5.0, 7.0, 10.0)},
+            seeds=3,
             cell_seconds=1.0,
         ),
         "full": Preset(
@@ -56,8 +58,8 @@ FIG3 = Experiment(
         ),
         "quick": Preset(
             config=SMALL,
-            grid={"d": (500, 1500, 3000, 6000), "ratio": (0.05, 0.15, 0.25, 0.35, 0.45)},
-            seeds=1,
+            grid={"d": (500, 1500, 6000), "ratio": (0.05, 0.15, 0.3, 0.45)},
+            seeds=3,
             cell_seconds=1.0,
         ),
         "full": Preset(

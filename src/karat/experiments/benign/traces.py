@@ -187,7 +187,7 @@ _VARIED: tuple[dict[str, Any], ...] = (
     {"activation": "smooth_leaky_relu", "slope": 0.3, "lr": 0.01},
 )
 
-# Every hypothesis of the theorem is met, up to C = 2.5 in the first and last setting and C = 1 in between.
+# Every hypothesis of the theorem is met, up to C = 2.5 (p = 1/2).
 _INSIDE = replace(
     _WIDE,
     d=4000,
@@ -196,13 +196,13 @@ _INSIDE = replace(
     mu=12.5,
     cluster="admissible_gaussian",
     lr=1 / (2.5 * 4000**2),
-    steps=200,
+    steps=60,
     n_test=300,
 )
 _MET: tuple[dict[str, Any], ...] = (
     {},
-    {"d": 400, "mu": 4.2, "lr": 1 / 400**2},
-    {"d": 2000, "n": 20, "m": 64, "mu": 5.7, "ratio": 0.05, "lr": 1 / 2000**2},
+    {"d": 8000, "mu": 16.0, "lr": 1 / (2.5 * 8000**2)},
+    {"d": 16000, "n": 20, "m": 32, "mu": 16.0, "ratio": 0.05, "lr": 1 / (2.5 * 16000**2)},
     {"activation": "smooth_leaky_relu", "slope": 0.3},
 )
 
