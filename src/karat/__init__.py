@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from karat.version import __version__
 
 if TYPE_CHECKING:
-    from karat import attacks, bounds, claims, core, data, experiments, nets, probes, training
-    from karat.api import check, run
+    from karat import attacks, bounds, claims, core, data, experiments, lab, nets, probes, training
+    from karat.api import check, run, sweep
     from karat.core.ball import Ball
     from karat.models import attack, certify, probe
 
@@ -21,8 +21,20 @@ _HOME = {
     "probe": "karat.models",
     "run": "karat.api",
     "check": "karat.api",
+    "sweep": "karat.api",
 }
-_PACKAGES = ("attacks", "bounds", "claims", "core", "data", "experiments", "nets", "probes", "training")
+_PACKAGES = (
+    "attacks",
+    "bounds",
+    "claims",
+    "core",
+    "data",
+    "experiments",
+    "lab",
+    "nets",
+    "probes",
+    "training",
+)
 
 __all__ = [
     "Ball",
@@ -36,10 +48,12 @@ __all__ = [
     "core",
     "data",
     "experiments",
+    "lab",
     "nets",
     "probe",
     "probes",
     "run",
+    "sweep",
     "training",
 ]
 

@@ -8,9 +8,24 @@ from typing import Any
 
 from karat import claims
 from karat.claims import Check, Claim, get_statement, judge_claim
+from karat.experiments.config import hints, require_setting
 from karat.experiments.experiment import Cell, cells, find_experiment
+from karat.experiments.grid import read_axis
 from karat.experiments.record import Record
-from karat.lab import Progress, Store, default_path, iterate, run_cells
+from karat.lab import (
+    Engine,
+    Outcome,
+    Progress,
+    Store,
+    Sweep,
+    Target,
+    default_path,
+    iterate,
+    present_sources,
+    run_cells,
+    run_sweep,
+)
+from karat.lab.runner import make_local
 
 
 def run(
@@ -21,6 +36,8 @@ def run(
     store: Store | str | Path | None = None,
     workers: int | None = None,
     inline: bool = False,
+    engine: Engine | None = None,
+    fresh: bool = False,
     progress: Progress | None = None,
     **overrides: Any,
 ) -> list[Record]:
@@ -30,11 +47,61 @@ def run(
         experiment: name, or "package.module:ATTRIBUTE" of your own; scale: `tiny`, `quick` or `full`;
         seeds: instead of the preset's; store: file, by default KARAT_STORE or .karat/store.sqlite;
         workers: processes, one per core by default; inline: compute in this process;
+        engine: what computes instead, such as `karat.lab.Dask("tcp://host:8786")`;
+        fresh: compute again what other source code has computed;
         progress: listener; overrides: settings, such as `d=4000`.
     """
     wanted = cells(find_experiment(experiment), scale, seeds, overrides)
+    chosen = engine or make_local(workers, inline)
     with opened(store) as place:
-        return run_cells(wanted, place, workers=workers, inline=inline, progress=progress)
+        return run_cells(wanted, place, engine=chosen, fresh=fresh, progress=progress)
+
+
+def sweep(
+    experiment: str,
+    grid: Mapping[str, Sequence[Any] | str] | None = None,
+    *,
+    scale: str = "quick",
+    seeds: int | None = None,
+    target: Target | None = None,
+    store: Store | str | Path | None = None,
+    engine: Engine | None = None,
+    fresh: bool = False,
+    progress: Progress | None = None,
+    **overrides: Any,
+) -> Outcome:
+    """Run a grid times seeds, computing only what the store does not have; records stay in the store.
+
+    Args:
+        experiment: name, or "package.module:ATTRIBUTE" of your own;
+        grid: setting -> values, or text such as "1:10:10"; by default the axes of the preset;
+        scale: preset with everything else; seeds: instead of the preset's, the most with a target;
+        target: spend seeds only until each config is known to lie above or below a level;
+        engine: what computes, by default one process per core; the others as in `run`.
+    """
+    planned = plan_sweep(experiment, scale, seeds, grid, overrides, target)
+    with opened(store) as place:
+        return run_sweep(planned, place, engine or make_local(), progress=progress, fresh=fresh)
+
+
+def plan_sweep(
+    experiment: str,
+    scale: str,
+    seeds: int | None = None,
+    grid: Mapping[str, Sequence[Any] | str] | None = None,
+    overrides: Mapping[str, Any] | None = None,
+    target: Target | None = None,
+) -> Sweep:
+    """Return the sweep of a grid given as values or as text, see `sweep`."""
+    question = find_experiment(experiment)
+    known = hints(question.preset(scale).config)
+    axes: dict[str, Sequence[Any]] = {}
+    for name, values in (grid or {}).items():
+        require_setting(name, known, question.name)
+        text = isinstance(values, str)
+        axes[name] = read_axis(str(values), known[name], name, question.name) if text else values
+    wanted = cells(question, scale, seeds, overrides, axes)
+    return Sweep(experiment=question.name, scale=scale, cells=wanted, target=target)
 
 
 def check(
@@ -45,6 +112,8 @@ def check(
     store: Store | str | Path | None = None,
     workers: int | None = None,
     inline: bool = False,
+    engine: Engine | None = None,
+    fresh: bool = False,
     progress: Progress | None = None,
     **overrides: Any,
 ) -> Claim:
@@ -57,8 +126,9 @@ def check(
     if test is None:
         return judge_claim(statement, None, [])
     wanted = check_cells(test, scale, seeds, overrides)
+    chosen = engine or make_local(workers, inline)
     with opened(store) as place:
-        records = run_cells(wanted, place, workers=workers, inline=inline, progress=progress)
+        records = run_cells(wanted, place, engine=chosen, fresh=fresh, progress=progress)
     return judge_claim(statement, test, records, scale)
 
 
@@ -90,7 +160,8 @@ def reproduce(
     scale: str,
     store: Store,
     *,
-    workers: int | None = None,
+    engine: Engine | None = None,
+    fresh: bool = False,
     progress: Progress | None = None,
     after: Callable[[str], object] = lambda experiment: None,
 ) -> list[Claim]:
@@ -101,8 +172,9 @@ def reproduce(
             saved, while the workers go on with the next one.
     """
     every = [cell for group in planned.values() for cell in group]
-    left = Counter(cell.experiment for cell in store.missing(every))
-    with closing(iterate(every, store, workers=workers, progress=progress)) as records:
+    sources = present_sources(every) if fresh else None
+    left = Counter(cell.experiment for cell in store.missing(every, sources))
+    with closing(iterate(every, store, engine=engine, progress=progress, fresh=fresh)) as records:
         for record in records:
             left[record.experiment] -= 1
             if left[record.experiment] == 0:

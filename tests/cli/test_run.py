@@ -194,7 +194,7 @@ def test_reproduce_starts_with_the_cheap_experiment_and_builds_the_report_after_
 ):
     seen = []
     module = importlib.import_module("karat.report.build")
-    monkeypatch.setattr(module, "build", lambda store, out: seen.append(contents(store)) or out)
+    monkeypatch.setattr(module, "build", lambda store, out, scale: seen.append(contents(store)) or out)
     cheap = claims.CHECKS[CLAIM]
     dear = replace(cheap, claim_id="benign.thm3.1.2", experiment=DEAR.name)
     monkeypatch.setattr(claims, "CHECKS", {dear.claim_id: dear, cheap.claim_id: cheap})

@@ -41,7 +41,7 @@ def test_export_writes_csv_and_json_lines(karat, tmp_path):
         (["rm"], "name an experiment, a --status, or say --all."),
         (["rm", "nobody"], "the store holds no records of `nobody`; it holds karat_toys:TOY."),
         (["rm", "--status", "lost"], "`--status` must be one of done, diverged, failed, got 'lost'."),
-        (["export", "--format", "xls"], "`--format` must be csv or jsonl, got 'xls'."),
+        (["export", "--format", "xls"], "`--format` must be csv, jsonl or parquet, got 'xls'."),
         (["export", "--out", "nowhere/records.csv"], "nowhere/records.csv: No such file or directory."),
     ],
 )

@@ -1,5 +1,6 @@
 import math
 import os
+import sys
 from dataclasses import replace
 
 import pytest
@@ -7,7 +8,7 @@ import torch
 from karat_toys import TOY
 
 from karat.experiments.experiment import Cell, cells
-from karat.lab import Store, WorkerError, pool, run_cells
+from karat.lab import Store, WorkerError, child, run_cells
 from karat.lab.execute import execute, one_thread
 from karat.lab.runner import cores
 
@@ -59,7 +60,7 @@ def test_only_missing_cells_are_computed(store, tmp_path):
     first = run_cells(wanted, store, inline=True)
     listener = Listener()
     second = run_cells(wanted, store, workers=0, progress=listener)
-    assert [line.split()[0] for line in log.read_text().splitlines()] == ["1", "2", "3", "2"]
+    assert [line.split()[0] for line in log.read_text().splitlines()] == ["1", "2", "3", "2", "2", "2"]
     assert results(first) == results(second)
     assert listener.heard == [(3, 2), "failed", "stop"]
 
@@ -99,7 +100,7 @@ def test_workers_give_the_bits_of_this_process_and_survive_dying_cells(tmp_path)
 
 
 def test_workers_that_cannot_start_are_one_line(store, monkeypatch):
-    monkeypatch.setattr(pool, "_COMMAND", [pool.sys.executable, "-c", "raise SystemExit('no torch here')"])
+    monkeypatch.setattr(child, "COMMAND", [sys.executable, "-c", "raise SystemExit('no torch here')"])
     with pytest.raises(WorkerError, match=r"^worker processes cannot start: no torch here\.$"):
         run_cells(toy_cells(ok=1), store, workers=1)
 

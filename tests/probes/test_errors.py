@@ -15,7 +15,7 @@ def _generator() -> torch.Generator:
 
 
 def test_mixed_error_is_what_drawn_labels_give_on_average() -> None:
-    """20,000 points: four standard deviations of the drawn share are below 0.015, a false alarm once in 10^4."""
+    """20,000 points: four standard deviations of the drawn share stay below 0.015, false alarm 1e-4."""
     model = NoisyMixture(d=5, signal_norm=1.0, flip_rate=0.2)
     samples = model.sample(20_000, generator=_generator())
     net = as_classifier(Linear(model.mu))

@@ -37,7 +37,7 @@ def value_bound_informal(C0: float, p_fail: float) -> float:
 
 
 def sign_flip_bound(d: int, tau: float) -> float:
-    """tau sqrt(2 log d) + 1/d, above the probability that a start neuron changes sign between x and x + delta.
+    """tau sqrt(2 log d) + 1/d, above the chance that a neuron of W0 changes sign from x to x + delta.
 
     Ref: lazy, Lem B.6
     """
@@ -51,7 +51,7 @@ def sign_flip_probability(tau: float) -> float:
 
 
 def gradient_bound(d: int, m: int, C0: float, p_fail: float) -> float:
-    """Lower bound on |grad f| over the ball; NaN where a root has a negative argument, vacuous where negative.
+    """Lower bound on |grad f| over the ball; NaN where a root is of a negative number, vacuous if negative.
 
     Ref: lazy, Lem B.7
     """
@@ -64,7 +64,7 @@ def gradient_bound(d: int, m: int, C0: float, p_fail: float) -> float:
 
 
 def subset_bound(d: int, m: int, C0: float, p_fail: float, *, union: float | None = None) -> float:
-    """sqrt((C0 + sqrt(log(1/p)/2))/sqrt m) sqrt(d + 4 sqrt(d log(m/p'))), the printed bound on switched neurons.
+    """sqrt((C0 + sqrt(log(1/p)/2))/sqrt m) sqrt(d + 4 sqrt(d log(m/p'))), printed for switched neurons.
 
     Reading: `union` is p' of the factor |z|, by default p/2, the largest of m chi-squared lengths. The proof
         treats z as independent of the subset that the adversary chooses.
@@ -89,7 +89,7 @@ def subset_limit(C0: float) -> float:
 
 
 def subset_union_bound(m: int, C0: float, p_fail: float) -> float:
-    """113 max(1, C0) C0 sqrt(log m + 2 log(8/p)/sqrt m), the proof's bound over all subsets of 44 C sqrt m neurons.
+    """113 max(1, C0) C0 sqrt(log m + 2 log(8/p)/sqrt m), over all subsets of 44 C sqrt m neurons.
 
     Ref: lazy, Lem B.9
     """
@@ -159,7 +159,7 @@ def unmet_hypotheses(d: int, m: int) -> list[str]:
 
 
 def sharp_flip_length(value: float, gradient: float, C0: float) -> float:
-    """Longest flip that rows within C0/sqrt m of their start can enforce at one x, to first order in 1/sqrt m.
+    """Longest flip that rows within C0/sqrt m of their start can enforce at one x, to first order.
 
     Half of the neurons are active. Turning each by an angle theta between +-x and the gradient's direction
     raises f by C0/2 cos(theta) and lowers the orthogonal gradient by C0/2 sin(theta), so the tangent T of the
@@ -185,10 +185,10 @@ def sharp_flip_length(value: float, gradient: float, C0: float) -> float:
 
 
 def robust_margin_ceiling(d: int, tau: float, C0: float) -> float:
-    """C0/2 sqrt(1 + tau^2) - tau sqrt(d/2): the best robust margin at one x in an unpaired ball, to first order.
+    """C0/2 sqrt(1 + tau^2) - tau sqrt(d/2): best robust margin at one x in an unpaired ball, to first order.
 
-    Negative for C0 < tau sqrt(2 d)/sqrt(1 + tau^2): there no net of the ball is robust at a typical x. This is
-    the theorem's obstruction with its constant.
+    Negative for C0 < tau sqrt(2 d)/sqrt(1 + tau^2): there no net of the ball is robust at a typical x. This
+    is the theorem's obstruction with its constant.
 
     Ref: lazy, Cor 3.2
     """

@@ -34,14 +34,14 @@ def xi2(d: int, c0: float, gamma: float) -> float:
 def clean_failure_radius(
     d: int, k: int, c0: float, gamma: float, *, p: float = 2.0, row_sum: float = 1.0
 ) -> float:
-    """Radius at which clean training has lost all accuracy: Xi2^10 sqrt(d)/k^2 in l2, Xi2^10 row_sum/k^2 in l_inf.
+    """Radius at which clean training has lost all accuracy, Xi2^10 sqrt(d)/k^2 or (l_inf) Xi2^10 row_sum/k^2.
 
     Args:
         row_sum: largest absolute row sum of M; only l_inf uses it.
 
     Holds when: k > d^((1 - c0)/3).
-    Reading: the statement evaluates f(x - delta) at a delta that already carries -y; the proof moves x against
-        y. Its |M|_1 is read as the largest absolute row sum, which is what bounds |M w*|_inf.
+    Reading: the statement evaluates f(x - delta) at a delta that already carries -y; the proof moves x
+        against y. Its |M|_1 is read as the largest absolute row sum, which is what bounds |M w*|_inf.
 
     Ref: purification, Thm E.1
     """
@@ -50,7 +50,7 @@ def clean_failure_radius(
 
 
 def robust_radius(d: int, k: int, c0: float, *, p: float = 2.0, column_sum: float = 1.0) -> float:
-    """Radius at which adversarial training holds: 1/(sqrt(k) d^c0) in l2, 1/(k^1.75 column_sum d^c0) in l_inf.
+    """Radius where adversarial training holds: 1/(sqrt(k) d^c0) in l2, 1/(k^1.75 column_sum d^c0) in l_inf.
 
     Reading: |M|_inf of the l_inf theorem is read as the largest absolute column sum, which bounds |M z|_1.
 
@@ -86,7 +86,9 @@ def l2_window(d: int) -> tuple[float, float]:
     return d ** (1 / 3), d**0.4
 
 
-def times(d: int, k: int, lr: float, init_scale: float, *, c0: float = 0.0, gamma: float = 0.0) -> dict[str, float]:
+def times(
+    d: int, k: int, lr: float, init_scale: float, *, c0: float = 0.0, gamma: float = 0.0
+) -> dict[str, float]:
     """The paper's iteration counts: end of the first lottery phase, of the lottery, winners grown, T_c, T_g.
 
     Reading: T_g = k^2 d^(2 c0)/lr, for which the statement prints k^2/d^(1 - 2 c0).
@@ -105,7 +107,7 @@ def times(d: int, k: int, lr: float, init_scale: float, *, c0: float = 0.0, gamm
 
 @dataclass(frozen=True, kw_only=True)
 class TicketCounts:
-    """Expected numbers at initialisation: sure and potential winners per feature, potential tickets per neuron."""
+    """Expected at initialisation: sure and potential winners per feature, potential tickets per neuron."""
 
     sure: float
     potential: float

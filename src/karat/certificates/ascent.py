@@ -111,12 +111,14 @@ def ascend(relaxed: Relaxed, alpha: Tensor, *, steps: int, sharpness: tuple[floa
 def _scale(r: Tensor, reference: Tensor, p: float, level: float) -> Tensor:
     """Size of r that mu is measured in.
 
-    For p = 2 the smoothed answer is the true one while mu <= |r| / tau. Below that the answer moves inside the
-    ball, as it must where the relaxation is minimised in the interior and the true r is zero.
+    For p = 2 the smoothed answer is the true one while mu <= |r| / tau. Below that the answer moves inside
+    the ball, as it must where the relaxation is minimised in the interior and the true r is zero.
     """
     if p == 2:
         return torch.maximum(torch.linalg.vector_norm(r, dim=1), level * reference)
-    return level * (r.abs().amax(dim=1) if p == 1 else r.abs().mean(dim=1)).clamp_min(0.01 * reference / r.shape[1])
+    if p == 1:
+        return level * torch.maximum(r.abs().amax(dim=1), 0.1 * reference)
+    return level * torch.maximum(r.abs().mean(dim=1), 0.1 * reference / r.shape[1] ** 0.5)
 
 
 def relax(problem: Problem, hulls: Hull | None = None, curvature: float | None = None) -> Relaxed:

@@ -1,4 +1,4 @@
-"""Branch and bound over the intervals of the unstable neurons: anytime, batched over domains, exact at the leaves."""
+"""Branch and bound over the intervals of unstable neurons: anytime, batched, exact at the leaves."""
 
 import heapq
 import math
@@ -10,15 +10,16 @@ from torch import Tensor
 
 from karat.certificates.ascent import ascend
 from karat.certificates.branching import choose_split, halves
-from karat.certificates.hull import Hull, hull_of
-from karat.certificates.leaf import solve_leaf
+from karat.certificates.exact import SHARP, solve_domain
+from karat.certificates.hull import Hull
 from karat.certificates.problem import Problem
 from karat.certificates.space import Space, space_of
 
 _STEPS = 12
 _ROOT = 30
 _POLISH = 60
-_REFINEMENTS = 3
+_STALLED = 4
+_CHILDREN = 16
 _MEMORY = 3e8  # bytes of open domains at which the search gives up
 _CHUNK = 4e6  # entries of one (domains, neurons + inputs) table
 
@@ -53,7 +54,10 @@ class _State:
 
     def threshold(self) -> float:
         """Domains whose bound is above need no more work: the sign is known, or the value is."""
-        return self.upper - self.goal if self.precise else max(0.0, min(self.goal, 0.0))
+        if self.precise:
+            return self.upper - self.goal
+        # With a witness at zero the best possible outcome is a tie, for which zero is near enough.
+        return -self.goal if self.upper <= self.goal else 0.0
 
     def broken(self) -> bool:
         return not self.precise and self.upper < 0
@@ -67,6 +71,7 @@ def branch_and_bound(
     delta: Tensor | None = None,
     alpha: Tensor | None = None,
     precise: float | None = None,
+    tie: float = 0.0,
 ) -> Search:
     """Split until every domain has a positive bound, a witness of negative margin is found, or time is up.
 
@@ -75,21 +80,25 @@ def branch_and_bound(
 
     Args:
         problem: one sample; upper, delta: a known witness; alpha: (m,) slopes to start from;
-        precise: search for the value up to this absolute error instead of its sign.
+        precise: search for the value up to this absolute error instead of its sign; tie: margin that counts
+        as zero once a witness comes as near.
 
-    Reading: a witness counts once its margin is below minus its rounding error; until then the search goes on.
+    Reading: a witness counts once its margin is below minus its rounding error; until then the search
+        goes on.
     """
     space = space_of(problem)
     start = torch.zeros(problem.x.shape[1], dtype=problem.x.dtype) if delta is None else delta
     if not math.isfinite(upper):
         upper = float(problem.value(start.unsqueeze(0))[0])
+    if upper < 0 and upper >= -float(problem.value_error(start.unsqueeze(0))[0]):
+        upper = 0.0  # rounding chose the sign, so the search is not over
     if len(space.unstable) == 0:
         return _linear(space, upper, start)
     state = _State(
         space,
         upper,
         start,
-        goal=0.0 if precise is None else precise,
+        goal=tie if precise is None else precise,
         deadline=time.perf_counter() + seconds,
         precise=precise is not None,
         cosines=_cosines(space),
@@ -98,11 +107,15 @@ def branch_and_bound(
     _expand(state, space.low.unsqueeze(0), space.high.unsqueeze(0), first.unsqueeze(0), steps=_ROOT)
     size = max(1, int(min(256, _CHUNK / max(1, sum(space.W.shape)) / 4)))
     batch = 8
-    while state.open and not state.broken() and time.perf_counter() < state.deadline:
+    while (
+        state.open
+        and state.lower() <= state.threshold()
+        and not state.broken()
+        and time.perf_counter() < state.deadline
+    ):
         count = min(batch, size, len(state.open))
-        low, high, slopes, neuron, cut = _pop(state, count)
-        low, high = halves(space, low, high, neuron, cut, state.cosines)
-        _expand(state, low, high, slopes.repeat(2, 1), steps=_STEPS)
+        low, high, slopes = _divide(state, *_pop(state, count), most=min(size, _CHILDREN))
+        _expand(state, low, high, slopes, steps=_STEPS)
         batch = min(size, 2 * batch)
         if len(state.open) * space.W.shape[0] * 24 > _MEMORY:
             break
@@ -124,11 +137,27 @@ def _pop(state: _State, count: int) -> tuple[Tensor, ...]:
     return tuple(torch.stack([chunk[part][row] for _, _, chunk, row in rows]) for part in range(5))
 
 
+def _divide(
+    state: _State, low: Tensor, high: Tensor, alpha: Tensor, neuron: Tensor, cut: Tensor, *, most: int
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Children of the domains: cut by the worst neuron, and by the next ones while there are few children."""
+    for k in range(neuron.shape[1]):
+        if k > 0 and 2 * len(low) > most:
+            break
+        able = neuron[:, k] >= 0
+        order = torch.cat([(~able).nonzero().squeeze(1), able.nonzero().squeeze(1).repeat(2)])
+        parts = halves(state.space, low[able], high[able], neuron[able, k], cut[able, k], state.cosines)
+        low, high = torch.cat([low[~able], parts[0]]), torch.cat([high[~able], parts[1]])
+        alpha, neuron, cut = alpha[order], neuron[order], cut[order]
+        possible = (low <= high).all(dim=1)
+        low, high, alpha = low[possible], high[possible], alpha[possible]
+        neuron, cut = neuron[possible], cut[possible]
+    return low, high, alpha
+
+
 def _expand(state: _State, low: Tensor, high: Tensor, alpha: Tensor, *, steps: int) -> None:
     """Bound the domains, try their answers as witnesses, and file each one as closed or open."""
     space = state.space
-    possible = (low <= high).all(dim=1)
-    low, high, alpha = low[possible], high[possible], alpha[possible]
     state.domains += len(low)
     if len(low) == 0:
         return
@@ -138,11 +167,15 @@ def _expand(state: _State, low: Tensor, high: Tensor, alpha: Tensor, *, steps: i
     rows = (undone & unsolved).nonzero().squeeze(1)
     if len(rows) and not state.broken():
         part = hulls.rows(rows)
-        more = _improve(state, low[rows], high[rows], part, alpha[rows], _POLISH, _SHARP)
-        alpha[rows], bound[rows], neuron[rows], cut[rows], _ = more
+        more = _improve(state, low[rows], high[rows], part, alpha[rows], _POLISH, SHARP)
+        alpha[rows], bound[rows], neuron[rows], cut[rows], unsolved[rows] = more
         undone = bound <= state.threshold()
-    # What has nothing left to cut is solved exactly, unless the solve finds something to cut after all.
-    for i in (undone & (neuron < 0)).nonzero().squeeze(1).tolist():
+    # What has nothing left to cut is solved exactly, and so are a few whose ascent stalls on a curve.
+    stalled = undone & unsolved & (neuron[:, 0] >= 0) & (not space.problem.profile.piecewise_linear)
+    for i in [
+        *(undone & (neuron[:, 0] < 0)).nonzero().squeeze(1).tolist(),
+        *stalled.nonzero().squeeze(1).tolist()[:_STALLED],
+    ]:
         if time.perf_counter() > state.deadline or state.broken():
             break
         _solve(state, i, low, high, alpha, bound, neuron, cut)
@@ -151,7 +184,7 @@ def _expand(state: _State, low: Tensor, high: Tensor, alpha: Tensor, *, steps: i
         state.closed = min(state.closed, float(bound[~undone].min()))
     chunk = (low, high, alpha, neuron, cut)
     for i in undone.nonzero().squeeze(1).tolist():
-        if int(neuron[i]) < 0:
+        if int(neuron[i, 0]) < 0:
             state.closed = min(state.closed, float(bound[i]))
         else:
             heapq.heappush(state.open, (float(bound[i]), state.domains * 1000 + i, chunk, i))
@@ -173,44 +206,32 @@ def _improve(
     s, value = space.answer(found.delta)
     _witness(state, found.delta, value)
     neuron, cut, gap = choose_split(space.problem.profile, space.c, hulls, s, low, high)
-    return found.alpha, bound, neuron, cut, (gap < 0.1 * (value - bound)) | (neuron < 0)
+    return found.alpha, bound, neuron, cut, (gap < 0.1 * (value - bound)) | (neuron[:, 0] < 0)
 
 
 def _solve(
-    state: _State, i: int, low: Tensor, high: Tensor, alpha: Tensor, bound: Tensor, neuron: Tensor, cut: Tensor
+    state: _State,
+    i: int,
+    low: Tensor,
+    high: Tensor,
+    alpha: Tensor,
+    bound: Tensor,
+    neuron: Tensor,
+    cut: Tensor,
 ) -> None:
     """Solve the relaxation of domain i and update its row in place."""
-    space, profile = state.space, state.space.problem.profile
-    row = slice(i, i + 1)
-    hulls = space.hulls(low[row], high[row])
-    if profile.piecewise_linear:
-        answer = solve_leaf(space, hulls, low[i], high[i])
-    else:
-        answer = _curved_leaf(space, low[row], high[row], alpha[row], hulls)
-    if answer is None:
-        return
-    better = float(space.bound(answer[0].unsqueeze(0), low[row], high[row])[0])
+    space, row = state.space, slice(i, i + 1)
+    left = state.deadline - time.perf_counter()
+    slopes, delta, hulls = solve_domain(space, low[row], high[row], alpha[row], left)
+    better = float(space.bound(slopes, low[row], high[row])[0])
     if better > float(bound[i]):
-        bound[i], alpha[i] = better, answer[0]
-    s, value = space.answer(answer[1].unsqueeze(0))
-    _witness(state, answer[1].unsqueeze(0), value)
-    new, where, gap = choose_split(profile, space.c, hulls, s, low[row], high[row])
+        bound[i], alpha[i] = better, slopes[0]
+    s, value = space.answer(delta)
+    _witness(state, delta, value)
+    new, where, gap = choose_split(space.problem.profile, space.c, hulls, s, low[row], high[row])
     # Margin and bound agree up to the solver's accuracy: the domain's minimum is known.
-    done = float(value[0] - bound[i]) <= 1e-8 * (abs(float(value[0])) + space.scale + float(gap[0]))
-    neuron[i], cut[i] = (-1 if done else new[0]), where[0]
-
-
-def _curved_leaf(
-    space: Space, low: Tensor, high: Tensor, alpha: Tensor, hulls: Hull
-) -> tuple[Tensor, Tensor]:
-    """Slopes (U,) and answer (k,) of one domain by long ascents on hulls refined around the last answer."""
-    delta = torch.zeros_like(space.fixed).unsqueeze(0)
-    for _ in range(_REFINEMENTS):
-        found = ascend(space.relaxed(hulls, 1), alpha, steps=_POLISH, sharpness=_SHARP[space.ball.p])
-        alpha, delta = found.alpha, found.delta
-        s, _ = space.answer(delta)
-        hulls = hull_of(space.problem.profile, space.c, low, high, torch.minimum(torch.maximum(s, low), high))
-    return alpha[0], delta[0]
+    done = float(value[0] - bound[i]) <= 1e-9 * (abs(float(value[0])) + space.scale + float(gap[0]))
+    neuron[i], cut[i] = (torch.full_like(new[0], -1) if done else new[0]), where[0]
 
 
 def _witness(state: _State, delta: Tensor, value: Tensor) -> None:
@@ -238,4 +259,3 @@ def _cosines(space: Space) -> Tensor | None:
 
 
 _SHARPNESS = {1.0: (0.3, 0.1), 2.0: (0.03, 0.01), math.inf: (0.3, 0.1)}
-_SHARP = {1.0: (0.1, 0.01), 2.0: (0.01, 0.001), math.inf: (0.1, 0.01)}

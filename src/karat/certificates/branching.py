@@ -7,11 +7,13 @@ from karat.certificates.hull import Hull
 from karat.certificates.profile import Profile
 from karat.certificates.space import Space
 
+CUTS = 4  # neurons remembered per domain, to be cut together when few domains are open
+
 
 def choose_split(
     profile: Profile, c: Tensor, hulls: Hull, s: Tensor, low: Tensor, high: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """The neuron whose relaxation is loosest at the answer, and where to cut its interval.
+    """The neurons whose relaxations are loosest at the answer, and where to cut their intervals.
 
     The gaps c psi(s) - envelope(s) sum to the distance between margin and relaxation at that point, so the
     largest one is to blame. Piecewise-linear functions are cut at a concave kink, after which both sides are
@@ -21,7 +23,7 @@ def choose_split(
         s: (N, U) preactivations at the answer; low, high: (N, U).
 
     Returns:
-        neuron (N,), cut (N,), total gap (N,), the neuron -1 where nothing can be cut.
+        neurons (N, K) and cuts (N, K), loosest first, the neuron -1 where nothing can be cut; total gap (N,).
     """
     s = torch.minimum(torch.maximum(s, low), high)
     gap = (c * profile.value(s) - hulls.envelope(s)).clamp_min(0)
@@ -42,22 +44,24 @@ def choose_split(
         possible &= ~convex
         gap = torch.where(convex, 0.0, gap)
     total = gap.sum(dim=1)
-    best, neuron = torch.where(possible, gap, -1.0).max(dim=1)
+    blame = torch.where(possible, gap, -1.0)
     if not profile.piecewise_linear:
-        # A curved neuron whose answer sits at an end of its interval hides its gap: blame the largest anywhere.
+        # A curved neuron whose answer sits at an end of its interval hides its gap: blame the largest one.
         hidden = torch.where(possible, hulls.largest_gap() - 1e-13 * hulls.values.abs().amax(dim=-1), -1.0)
-        other, spare = hidden.max(dim=1)
-        tiny = best <= 1e-3 * other
-        best, neuron = torch.where(tiny, other, best), torch.where(tiny, spare, neuron)
-    neuron = torch.where(best > 0, neuron, -1)
-    return neuron, cut.gather(1, neuron.clamp_min(0).unsqueeze(1)).squeeze(1), total
+        tiny = blame.amax(dim=1) <= 1e-3 * hidden.amax(dim=1)
+        blame = torch.where(tiny.unsqueeze(1), hidden, blame)
+    best, neuron = blame.topk(min(CUTS, blame.shape[1]), dim=1)
+    cut = cut.gather(1, neuron)
+    return torch.where(best > 0, neuron, -1), cut, total
 
 
 def _convex(profile: Profile, c: Tensor, low: Tensor, high: Tensor) -> Tensor:
-    """Whether c psi is convex on one piece that holds the whole interval: its gap is the table's error."""
-    found = torch.zeros_like(low, dtype=torch.bool)
+    """Whether c psi is convex on the whole interval, so that its gap is only the table's error."""
+    found = torch.ones_like(low, dtype=torch.bool)
     for left, right, curvature in profile.pieces():
-        found |= (c * curvature > 0) & (low >= left) & (high <= right)
+        found &= ~((c * curvature < 0) & (low < right) & (high > left))
+    for knot, jump in zip(profile.knots, profile.jumps, strict=True):
+        found &= ~((c * jump < 0) & (low < knot) & (knot < high))
     return found
 
 

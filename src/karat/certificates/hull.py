@@ -1,4 +1,4 @@
-"""Convex hulls of a neuron's function from points on its graph: slopes to start from and the ascent's prox."""
+"""Convex hulls of a neuron's function from points on its graph: first slopes and the ascent's prox."""
 
 from dataclasses import dataclass
 
@@ -8,7 +8,7 @@ from torch import Tensor
 from karat.certificates.profile import Profile
 
 _GRID = 9
-_NEAR = (-1e-2, -1e-3, -1e-4, -1e-5, 0.0, 1e-5, 1e-4, 1e-3, 1e-2)
+_NEAR = (-0.06, -0.02, -6e-3, -2e-3, -3e-4, -3e-5, 0.0, 3e-5, 3e-4, 2e-3, 6e-3, 0.02, 0.06)
 
 
 @dataclass(frozen=True, eq=False)
@@ -19,7 +19,7 @@ class Hull:
         points: (..., P) increasing abscissae, first low and last high; values: (..., P) of g there;
         slopes: (..., P-1) nondecreasing slopes of the hull between neighbours.
 
-    Exact for piecewise-linear psi. Otherwise a guide for the ascent only: bounds are evaluated by `conjugate`.
+    Exact for piecewise-linear psi, otherwise a guide for the ascent only: bounds come from `conjugate`.
     """
 
     points: Tensor

@@ -2,6 +2,7 @@
 
 import math
 import warnings
+from dataclasses import dataclass, field
 
 import clarabel
 import numpy as np
@@ -12,72 +13,104 @@ from torch import Tensor
 from karat.certificates.hull import Hull
 from karat.certificates.space import Space
 
+_LARGEST = 500_000  # entries of the constraint matrix up to which a factorisation is quick
 
-def solve_leaf(space: Space, hulls: Hull, low: Tensor, high: Tensor) -> tuple[Tensor, Tensor] | None:
-    """Optimal slopes (U,) and answer (k,) of a domain's relaxation, or None if the solver gives up.
 
-        minimise  <fixed, delta> + sum_s e_s   s.t.  e_s >= h_k + slope_k (z_s + <w_s, delta>) for each line k of
+@dataclass(eq=False)
+class _Rows:
+    """Rows of a cone program over (delta, e, extra), collected block by block."""
+
+    columns: tuple[int, int, int]
+    blocks: list[np.ndarray] = field(default_factory=list)
+    sides: list[np.ndarray] = field(default_factory=list)
+    cones: list[object] = field(default_factory=list)
+
+    def add(self, side: np.ndarray, *parts: np.ndarray | None, cone: type | None = None) -> None:
+        """One block: its three column groups (None for zeros) and its right-hand side."""
+        filled = [
+            np.zeros((len(side), width)) if part is None else part
+            for part, width in zip(parts, self.columns, strict=True)
+        ]
+        self.blocks.append(np.hstack(filled))
+        self.sides.append(side)
+        self.cones.append((cone or clarabel.NonnegativeConeT)(len(side)))
+
+
+def solve_leaf(
+    space: Space, hulls: Hull, low: Tensor, high: Tensor, seconds: float
+) -> tuple[Tensor, Tensor] | None:
+    """Optimal slopes (U,) and answer (k,) of a domain's relaxation, or None if it is too large or fails.
+
+        minimise <fixed, delta> + sum_s e_s  s.t.  e_s >= h_k + slope_k (z_s + <w_s, delta>), every line k of
         hull s,  low <= z + W delta <= high,  delta in the ball (and box)
 
-    The slopes are read off the multipliers: sum_k lambda_k slope_k + (upper) - (lower). They are only a proposal:
-    the bound is evaluated from them by `Space.bound`.
+    Neurons whose hull is one line join the linear part. The slopes are read off the multipliers: sum_k
+    lambda_k slope_k + (upper) - (lower). They are a proposal only: the bound itself is `Space.bound`.
 
     Args:
-        hulls: (1, U, P) of the domain; low, high: (U,).
+        hulls: (1, U, P) of the domain; low, high: (U,); seconds: time limit of the solver.
     """
-    W, z = space.W.numpy(), space.z.numpy()
-    neurons, k = W.shape
-    slopes = hulls.slopes[0]
-    heights = torch.stack([hulls.conjugate(slopes[:, j].unsqueeze(0))[0] for j in range(slopes.shape[1])], dim=1)
-    lines, constants = slopes.numpy(), heights.numpy()
-    count = lines.shape[1]
+    W, z, slopes = space.W.numpy(), space.z.numpy(), hulls.slopes[0]
+    bent = (slopes[:, -1] - slopes[:, 0] > 1e-12 * slopes.abs().amax(dim=1)).numpy()
+    alpha = slopes[:, 0].numpy().copy()
+    alpha[bent] = 0.0
+    cut = _cut(space, low, high).numpy()
+    k, count, lines = W.shape[1], int(bent.sum()), slopes.shape[1]
+    if (lines * count + 2 * int(cut.sum())) * k > _LARGEST:
+        return None
     extra = k if space.ball.p == 1 else 0
-    width = k + neurons + extra
-    blocks, sides, cones = [], [], []
+    heights = torch.stack([hulls.conjugate(slopes[:, j].unsqueeze(0))[0] for j in range(lines)], dim=1)
+    steep, height = slopes.numpy()[bent], heights.numpy()[bent]
+    rows = _Rows((k, count, extra))
+    for j in range(lines):  # slope <w, delta> - e <= -(height + slope z)
+        side = -(height[:, j] + steep[:, j] * z[bent])
+        rows.add(side, steep[:, j : j + 1] * W[bent], -np.eye(count), None)
+    rows.add(high.numpy()[cut] - z[cut], W[cut], None, None)
+    rows.add(z[cut] - low.numpy()[cut], -W[cut], None, None)
+    _add_ball(rows, space)
+    cost = np.concatenate([space.fixed.numpy() + alpha @ W, np.ones(count), np.zeros(extra)])
+    solution = _run(rows, cost, seconds)
+    if solution is None:
+        return None
+    primal, dual = solution
+    weights = dual[: lines * count].reshape(lines, count)
+    alpha[bent] = (weights * steep.T).sum(axis=0)
+    own = dual[lines * count : lines * count + 2 * int(cut.sum())].reshape(2, -1)
+    alpha[cut] += own[0] - own[1]
+    return torch.from_numpy(alpha), torch.from_numpy(primal[:k].copy())
 
-    def add(block: sparse.spmatrix, side: np.ndarray, cone: object) -> None:
-        blocks.append(block)
-        sides.append(side)
-        cones.append(cone)
 
-    nothing = sparse.csc_matrix((neurons, extra))
-    for j in range(count):  # slope w.delta - e <= -(constant + slope z)
-        row = sparse.hstack([sparse.csc_matrix(lines[:, j : j + 1] * W), -sparse.identity(neurons), nothing])
-        add(row, -(constants[:, j] + lines[:, j] * z), clarabel.NonnegativeConeT(neurons))
-    blank = sparse.csc_matrix((neurons, neurons + extra))
-    add(sparse.hstack([sparse.csc_matrix(W), blank]), high.numpy() - z, clarabel.NonnegativeConeT(neurons))
-    add(sparse.hstack([sparse.csc_matrix(-W), blank]), z - low.numpy(), clarabel.NonnegativeConeT(neurons))
-    for block, side, cone in _ball_rows(space, k, neurons, extra):
-        add(block, side, cone)
-    cost = np.concatenate([space.fixed.numpy(), np.ones(neurons), np.zeros(extra)])
+def _cut(space: Space, low: Tensor, high: Tensor) -> Tensor:
+    """Neurons whose interval was cut; those that were only tightened follow from the cuts and the ball."""
+    profile = space.problem.profile
+    if not profile.piecewise_linear:
+        return (low > space.low) | (high < space.high)
+    found = torch.zeros_like(low, dtype=torch.bool)
+    for knot in profile.knots:
+        found |= (low == knot) | (high == knot)
+    return found
+
+
+def _run(rows: _Rows, cost: np.ndarray, seconds: float) -> tuple[np.ndarray, np.ndarray] | None:
     settings = clarabel.DefaultSettings()
     settings.verbose = False
+    settings.time_limit = max(seconds, 0.01)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        solver = clarabel.DefaultSolver(
-            sparse.csc_matrix((width, width)),
-            cost,
-            sparse.vstack(blocks, format="csc"),
-            np.concatenate(sides),
-            cones,
-            settings,
-        )
+        empty = sparse.csc_matrix((len(cost), len(cost)))
+        A = sparse.csc_matrix(np.vstack(rows.blocks))
+        solver = clarabel.DefaultSolver(empty, cost, A, np.concatenate(rows.sides), rows.cones, settings)
         solution = solver.solve()
     primal, dual = np.array(solution.x), np.array(solution.z)
     if not (np.isfinite(primal).all() and np.isfinite(dual).all()):
         return None
-    weights = dual[: count * neurons].reshape(count, neurons)
-    upper = dual[count * neurons : (count + 1) * neurons]
-    lower = dual[(count + 1) * neurons : (count + 2) * neurons]
-    alpha = (weights * lines.T).sum(axis=0) + upper - lower
-    return torch.from_numpy(alpha), torch.from_numpy(primal[:k].copy())
+    return primal, dual
 
 
-def _ball_rows(space: Space, k: int, neurons: int, extra: int) -> list[tuple[sparse.spmatrix, np.ndarray, object]]:
+def _add_ball(rows: _Rows, space: Space) -> None:
     """Rows of the ball and the box."""
-    tau, p = float(space.ball.tau), space.ball.p
-    eye, rest = sparse.identity(k, format="csc"), sparse.csc_matrix((k, neurons + extra))
-    rows: list[tuple[sparse.spmatrix, np.ndarray, object]] = []
+    tau, p, k = float(space.ball.tau), space.ball.p, rows.columns[0]
+    eye = np.eye(k)
     low, high = np.full(k, -math.inf), np.full(k, math.inf)
     if space.ball.box is not None:
         x = space.problem.x[0].numpy()
@@ -85,16 +118,12 @@ def _ball_rows(space: Space, k: int, neurons: int, extra: int) -> list[tuple[spa
     if p == math.inf:
         low, high = np.maximum(low, -tau), np.minimum(high, tau)
     if np.isfinite(low).all():
-        rows.append((sparse.hstack([eye, rest]), high, clarabel.NonnegativeConeT(k)))
-        rows.append((sparse.hstack([-eye, rest]), -low, clarabel.NonnegativeConeT(k)))
+        rows.add(high, eye, None, None)
+        rows.add(-low, -eye, None, None)
     if p == 2:
-        top = sparse.csc_matrix((1, k + neurons + extra))
-        block = sparse.vstack([top, sparse.hstack([-eye, rest])])
-        rows.append((block, np.concatenate([[tau], np.zeros(k)]), clarabel.SecondOrderConeT(k + 1)))
+        side = np.concatenate([[tau], np.zeros(k)])
+        rows.add(side, np.vstack([np.zeros(k), -eye]), None, None, cone=clarabel.SecondOrderConeT)
     if p == 1:
-        between = sparse.csc_matrix((k, neurons))
-        for sign in (1, -1):
-            rows.append((sparse.hstack([sign * eye, between, -eye]), np.zeros(k), clarabel.NonnegativeConeT(k)))
-        total = sparse.hstack([sparse.csc_matrix((1, k + neurons)), sparse.csc_matrix(np.ones((1, k)))])
-        rows.append((total, np.array([tau]), clarabel.NonnegativeConeT(1)))
-    return rows
+        rows.add(np.zeros(k), eye, None, -eye)
+        rows.add(np.zeros(k), -eye, None, -eye)
+        rows.add(np.array([tau]), None, None, np.ones((1, k)))

@@ -62,8 +62,7 @@ class Profile:
     def point_of_slope(self, slope: Tensor, low: Tensor, high: Tensor, curvature: int) -> Tensor:
         """The s in [low, high] with psi'(s) nearest to slope, on a piece of the given curvature."""
         if self.inverse is not None:
-            s = self.inverse(slope)
-            s = torch.where(s.isnan(), low, s)
+            s = self.inverse(slope.clamp(*self.slopes))  # beyond the range of psi' an inverse may be NaN
             return torch.minimum(torch.maximum(s, low), high)
         low, high = low.clone(), high.clone()
         for _ in range(_BISECTIONS):

@@ -9,9 +9,7 @@ from karat.certificates.problem import Problem
 from karat.certificates.support import support
 
 
-def dual_bound(
-    problem: Problem, alpha: Tensor, interval: tuple[Tensor, Tensor] | None = None
-) -> Tensor:
+def dual_bound(problem: Problem, alpha: Tensor, interval: tuple[Tensor, Tensor] | None = None) -> Tensor:
     """A lower bound on the worst margin for any slopes alpha, rounding included.
 
         D(alpha) = offset + sum_s h_s(alpha_s) + <alpha, z> - max over the ball of <W' alpha, delta>

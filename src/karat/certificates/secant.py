@@ -1,4 +1,6 @@
-"""Ranges of secant slopes: how steep a neuron's function can be between its centre and any reachable point."""
+"""Ranges of secant slopes: how steep a neuron's function can be from its centre to any reachable point."""
+
+from itertools import pairwise
 
 import torch
 from torch import Tensor
@@ -39,7 +41,7 @@ def _slopes_next_to(profile: Profile, z: Tensor, near: Tensor) -> tuple[Tensor, 
     psi' is monotone on every piece, so its values at the ends, at the knots and between them are the range.
     """
     knots = profile.knots
-    probes = [*knots, *((a + b) / 2 for a, b in zip(knots, knots[1:], strict=False))]
+    probes = [*knots, *((a + b) / 2 for a, b in pairwise(knots))]
     points = [z - near, z + near, *(torch.minimum((z - near).clamp_min(t), z + near) for t in probes)]
     slopes = torch.stack([profile.derivative(s) for s in points])
     smallest, largest = slopes.amin(dim=0), slopes.amax(dim=0)
@@ -59,7 +61,7 @@ def _to_the_right(
     """Range over [z + near, high].
 
     On the piece that holds z the slope is monotone in s. On a later one it is the quotient of a concave
-    (convex) function and a positive linear one, so quasi-concave (quasi-convex): one extreme is at an end, and
+    (convex) function and a positive linear one, so quasi-concave (quasi-convex): one extreme is at an end,
     the other is bounded by any tangent of psi, whose own secant slope is monotone and so extreme at an end.
     """
     smallest, largest = torch.full_like(z, torch.inf), torch.full_like(z, -torch.inf)
@@ -91,14 +93,16 @@ def _to_the_right(
             gap = end - z
             pad = FUNCTION * (height.abs() + base.abs() + (2 + slope.abs()) * (end.abs() + s.abs() + z.abs()))
             pad = 2 * (pad + FUNCTION * 4 * size) / gap
-            include((height - base + slope * (end - s)) / gap, pad, later, "above" if curvature < 0 else "below")
+            include(
+                (height - base + slope * (end - s)) / gap, pad, later, "above" if curvature < 0 else "below"
+            )
     return smallest, largest
 
 
 def _touching_point(
     value: Scalar, derivative: Scalar, z: Tensor, p: Tensor, q: Tensor, curvature: int
 ) -> Tensor:
-    """The point of [p, q] whose tangent passes through (z, psi(z)), by bisection; any point would be sound."""
+    """The point of [p, q] whose tangent passes through (z, psi(z)), by bisection; any point is sound."""
     base = value(z)
     for _ in range(_BISECTIONS):
         middle = (p + q) / 2

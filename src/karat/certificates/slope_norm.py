@@ -1,4 +1,4 @@
-"""The largest norm of a sum of weight vectors whose coefficients are known up to intervals, by an SDP dual."""
+"""The largest norm of a sum of vectors whose coefficients are known up to intervals, by an SDP dual."""
 
 import torch
 from torch import Tensor
@@ -89,5 +89,7 @@ def _positive(multipliers: Tensor) -> Tensor:
 
 def _start(count: int, like: Tensor) -> Tensor:
     """Unit vectors that differ from row to row; a fixed seed, for any start is sound."""
-    V = torch.randn(count, min(_RANK, count), generator=torch.Generator().manual_seed(count), dtype=like.dtype)
+    V = torch.randn(
+        count, min(_RANK, count), generator=torch.Generator().manual_seed(count), dtype=like.dtype
+    )
     return V / torch.linalg.vector_norm(V, dim=1, keepdim=True)

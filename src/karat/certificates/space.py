@@ -1,4 +1,4 @@
-"""One sample's search space: its unstable neurons, with everything that stays linear folded into constants."""
+"""One sample's search space: its unstable neurons, everything that stays linear folded into constants."""
 
 from dataclasses import dataclass, replace
 

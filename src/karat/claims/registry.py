@@ -1,21 +1,40 @@
 """All statements with their checks: look one up, count what is executable."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
-from types import MappingProxyType
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING
 
-from karat.claims import benign
-from karat.claims.claim import Check
 from karat.claims.papers import PAPERS, STATEMENTS
 from karat.claims.statement import Statement
+from karat.experiments.table import Table
+
+if TYPE_CHECKING:
+    from karat.claims.claim import Check
 
 _BY_ID = {statement.id: statement for statement in STATEMENTS}
 
-CHECKS: Mapping[str, Check] = MappingProxyType(
-    {check.claim_id: check for paper in (benign,) for check in paper.CHECKS}
-)
-"""Claim id -> its check; a statement without one is `stated` only."""
+CHECKED = ("benign", "purification", "features", "lazy", "convergence")
+"""Packages below `karat.claims`; each holds a tuple CHECKS."""
+
+CHECKS: "Mapping[str, Check]" = Table("karat.claims", CHECKED, "CHECKS", lambda check: check.claim_id)
+"""Claim id -> its check; a statement without one is `stated` only. Each paper is imported when asked for."""
+
+INDEX = "executable.txt"
+"""The keys of CHECKS in a file, so that listing needs none of the imports behind the checks."""
+
+
+@cache
+def executable_ids() -> frozenset[str]:
+    """Return the ids of the statements that have a check, as the index says."""
+    return frozenset((files("karat.claims") / INDEX).read_text(encoding="utf-8").split())
+
+
+def index_text() -> str:
+    """Return what the index must hold: the id of every check, sorted; `python -m karat.claims` writes it."""
+    return "".join(f"{claim_id}\n" for claim_id in sorted(CHECKS))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,8 +64,13 @@ def get_statement(claim_id: str) -> Statement:
     return _BY_ID[claim_id]
 
 
-def coverage(checks: Mapping[str, Check] = CHECKS) -> dict[str, Coverage]:
-    """Count per paper, in the order of the papers."""
+def coverage(checks: Collection[str] | None = None) -> dict[str, Coverage]:
+    """Count per paper, in the order of the papers.
+
+    Args:
+        checks: ids that have a check, by default those of the index.
+    """
+    checks = executable_ids() if checks is None else checks
     counts = {}
     for key in PAPERS:
         ids = [statement.id for statement in STATEMENTS if statement.paper == key]

@@ -21,12 +21,12 @@ class Failure(Exception):
 @contextmanager
 def bad_input() -> Iterator[None]:
     """Errors in here are the user's to mend: one line, exit code 2."""
-    from karat.lab.store import StoreError
-
     try:
         yield
-    except (ValueError, TypeError, OSError, StoreError) as error:
-        raise Failure(one_line(error), BAD_INPUT) from error
+    except Exception as error:
+        if isinstance(error, ValueError | TypeError | OSError) or _is_of_the_lab(error):
+            raise Failure(one_line(error), BAD_INPUT) from error
+        raise
 
 
 def explain(error: BaseException) -> int:
@@ -57,6 +57,13 @@ def _verdict(error: BaseException) -> tuple[str, int]:
     # typer brings click along under changing names: its errors are known by their shape.
     if hasattr(error, "format_message") and hasattr(error, "exit_code"):
         return " ".join(error.format_message().split()), error.exit_code
-    if type(error).__name__ in {"StoreError", "WorkerError", "ReportError"} or isinstance(error, OSError):
+    if type(error).__name__ == "TargetError":
+        return one_line(error), BAD_INPUT
+    if _is_of_the_lab(error) or isinstance(error, OSError):
         return one_line(error), OTHER
     return f"{type(error).__name__}: {one_line(error)} (KARAT_DEBUG=1 shows where.)", OTHER
+
+
+def _is_of_the_lab(error: BaseException) -> bool:
+    """Known by name: importing their classes here would slow down every command."""
+    return type(error).__name__ in {"StoreError", "WorkerError", "ReportError"}

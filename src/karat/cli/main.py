@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from karat.cli import browse, reproduce, run, store
+from karat.cli import bench, browse, reproduce, run, store, sweep, tables
 from karat.cli.errors import explain
 from karat.version import __version__
 
@@ -21,8 +21,11 @@ app.command()(browse.claims)
 app.command()(browse.show)
 app.command()(run.run)
 app.command()(run.check)
+app.command()(sweep.sweep)
 app.command()(reproduce.reproduce)
 app.command()(reproduce.report)
+app.command()(tables.table)
+app.command()(bench.bench)
 app.add_typer(store.app, name="store")
 
 

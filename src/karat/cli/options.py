@@ -18,6 +18,15 @@ StorePath = Annotated[
     Path | None, typer.Option("--store", help="Store file; default KARAT_STORE or .karat/store.sqlite.")
 ]
 Workers = Annotated[int | None, typer.Option(help="Processes; default one per core, 0 for none.")]
+EngineName = Annotated[str, typer.Option("--engine", help="local (processes) or dask.")]
+Scheduler = Annotated[
+    str | None,
+    typer.Option(help="Address of a Dask scheduler, tcp://HOST:PORT; default a cluster of its own."),
+]
+Fresh = Annotated[bool, typer.Option("--fresh", help="Compute again what other source code has computed.")]
+ReportScale = Annotated[
+    str | None, typer.Option("--scale", help="Show this scale; default the largest complete one.")
+]
 Out = Annotated[Path, typer.Option(help="Folder of the report.")]
 PaperKey = Annotated[str | None, typer.Option("--paper", help="Key of one paper; `karat papers` lists them.")]
 
@@ -33,11 +42,16 @@ def parse_settings(settings: list[str] | None) -> dict[str, str]:
     return found
 
 
-def require_workers(workers: int | None) -> int | None:
-    """Refuse a negative number of processes."""
+def require_engine(engine: str, scheduler: str | None, workers: int | None) -> None:
+    """Refuse engines and numbers of processes there are not."""
     if workers is not None and workers < 0:
         raise Failure(f"`--workers` must be a whole number >= 0, got {workers}.", BAD_INPUT)
-    return workers
+    if engine not in {"local", "dask"}:
+        raise Failure(f"`--engine` must be local or dask, got {engine!r}.", BAD_INPUT)
+    if scheduler is not None and engine != "dask":
+        raise Failure("`--scheduler` needs --engine dask.", BAD_INPUT)
+    if scheduler is not None and workers is not None:
+        raise Failure("`--workers` cannot be chosen for an existing scheduler; leave it out.", BAD_INPUT)
 
 
 def device_settings(device: str, experiment: str, known: list[str]) -> dict[str, str]:

@@ -3,10 +3,29 @@
 from pathlib import Path
 
 from karat.cli.browse import paper_keys
-from karat.cli.errors import Failure, bad_input
-from karat.cli.options import Json, Out, PaperKey, Scale, Seeds, StorePath, Workers, require_workers
+from karat.cli.errors import BAD_INPUT, Failure, bad_input
+from karat.cli.options import (
+    EngineName,
+    Fresh,
+    Json,
+    Out,
+    PaperKey,
+    ReportScale,
+    Scale,
+    Scheduler,
+    Seeds,
+    StorePath,
+    Workers,
+)
 from karat.cli.output import number, print_json, print_pairs, print_table, with_interval
-from karat.cli.session import bar, open_store, require_success, resumable
+from karat.cli.session import (
+    bar,
+    engine_named,
+    mention_other_source,
+    open_store,
+    require_success,
+    resumable,
+)
 
 
 def reproduce(
@@ -15,6 +34,9 @@ def reproduce(
     seeds: Seeds = None,
     store: StorePath = None,
     workers: Workers = None,
+    engine: EngineName = "local",
+    scheduler: Scheduler = None,
+    fresh: Fresh = False,
     out: Out = Path("report"),
     json: Json = False,
 ) -> None:
@@ -22,7 +44,7 @@ def reproduce(
     from karat import api, claims
     from karat.report.build import build
 
-    require_workers(workers)
+    chosen = engine_named(engine, scheduler, workers)
     keys = paper_keys(paper)
     with bad_input():
         planned = api.plan(keys, scale, seeds)
@@ -32,17 +54,19 @@ def reproduce(
     wanted = [cell for group in planned.values() for cell in group]
     pages: list[Path] = []
     with open_store(store) as place:
+        mention_other_source(place, wanted, fresh)
         with resumable(place, wanted):
             found = api.reproduce(
                 planned,
                 keys,
                 scale,
                 place,
-                workers=workers,
+                engine=chosen,
                 progress=bar(),
-                after=lambda experiment: pages.append(build(place, out)),
+                fresh=fresh,
+                after=lambda experiment: pages.append(build(place, out, scale)),
             )
-            page = pages[-1] if pages else build(place, out)
+            page = pages[-1] if pages else build(place, out, scale)
         records = [record for cell in wanted if (record := place.get(cell))]
     if json:
         print_json({"claims": [claims.claim_json(claim) for claim in found], "report": str(page)})
@@ -62,14 +86,19 @@ def reproduce(
     require_success(records)
 
 
-def report(store: StorePath = None, out: Out = Path("report"), json: Json = False) -> None:
-    """Write the report of everything in the store, without running anything."""
+def report(
+    store: StorePath = None, scale: ReportScale = None, out: Out = Path("report"), json: Json = False
+) -> None:
+    """Write the report of everything in the store, without running anything; also while a sweep runs."""
+    from karat.claims.claim import SCALES
     from karat.report.build import build
 
+    if scale is not None and scale not in SCALES:
+        raise Failure(f"`--scale` must be one of {', '.join(SCALES)}, got {scale!r}.", BAD_INPUT)
     with bad_input():
         require_folder(out)
     with open_store(store, read_only=True) as place:
-        page = build(place, out)
+        page = build(place, out, scale)
     if json:
         print_json({"report": str(page)})
     else:

@@ -5,9 +5,29 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from karat.cli.errors import Failure, bad_input
-from karat.cli.options import Device, Json, Scale, Seeds, Settings, StorePath, Workers, require_workers
+from karat.cli.options import (
+    Device,
+    EngineName,
+    Fresh,
+    Json,
+    Scale,
+    Scheduler,
+    Seeds,
+    Settings,
+    StorePath,
+    Workers,
+)
 from karat.cli.output import number, print_json, print_pairs, print_table, with_interval
-from karat.cli.session import bar, experiment_named, open_store, overrides, require_success, resumable
+from karat.cli.session import (
+    bar,
+    engine_named,
+    experiment_named,
+    mention_other_source,
+    open_store,
+    overrides,
+    require_success,
+    resumable,
+)
 
 if TYPE_CHECKING:
     from karat.claims import Claim
@@ -22,6 +42,9 @@ def run(
     device: Device = "cpu",
     store: StorePath = None,
     workers: Workers = None,
+    engine: EngineName = "local",
+    scheduler: Scheduler = None,
+    fresh: Fresh = False,
     json: Json = False,
 ) -> None:
     """Run one experiment; finished cells are stored, and the same command resumes."""
@@ -29,13 +52,14 @@ def run(
     from karat.lab import run_cells
     from karat.lab.summary import summarise
 
-    require_workers(workers)
+    chosen = engine_named(engine, scheduler, workers)
     question = experiment_named(experiment)
     with bad_input():
         wanted = cells(question, scale, seeds, overrides(question, settings, device))
     with open_store(store) as place:
+        mention_other_source(place, wanted, fresh)
         with resumable(place, wanted):
-            records = run_cells(wanted, place, workers=workers, progress=bar())
+            records = run_cells(wanted, place, engine=chosen, progress=bar(), fresh=fresh)
         groups = summarise(records)
         if json:
             head = {"experiment": question.name, "scale": scale, "store": str(place.path)}
@@ -56,6 +80,9 @@ def check(
     device: Device = "cpu",
     store: StorePath = None,
     workers: Workers = None,
+    engine: EngineName = "local",
+    scheduler: Scheduler = None,
+    fresh: Fresh = False,
     json: Json = False,
 ) -> None:
     """Check one claim: predicted, measured with its interval over seeds, and the verdict."""
@@ -63,7 +90,7 @@ def check(
     from karat.api import check_cells
     from karat.lab import run_cells
 
-    require_workers(workers)
+    chosen = engine_named(engine, scheduler, workers)
     with bad_input():
         statement = layer.get_statement(claim_id)
     test = layer.CHECKS.get(claim_id)
@@ -73,7 +100,8 @@ def check(
     with bad_input():
         wanted = check_cells(test, scale, seeds, overrides(question, settings, device))
     with open_store(store) as place, resumable(place, wanted):
-        records = run_cells(wanted, place, workers=workers, progress=bar())
+        mention_other_source(place, wanted, fresh)
+        records = run_cells(wanted, place, engine=chosen, progress=bar(), fresh=fresh)
     claim = layer.judge_claim(statement, test, records, scale)
     if json:
         print_json(layer.claim_json(claim))

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from karat.cli.errors import INTERRUPTED, Failure, bad_input
-from karat.cli.options import device_settings, parse_settings
+from karat.cli.options import device_settings, parse_settings, require_engine
 
 if TYPE_CHECKING:
     from karat.experiments.experiment import Cell, Experiment
     from karat.experiments.record import Record
-    from karat.lab import Progress, Store
+    from karat.lab import Engine, RichProgress, Store
 
 
 @contextmanager
@@ -60,17 +60,44 @@ def overrides(experiment: "Experiment", settings: list[str] | None, device: str)
     return device_settings(device, experiment.name, known) | parse_settings(settings)
 
 
-def bar() -> "Progress":
+def bar() -> "RichProgress":
     """Return the progress shown on standard error."""
     from karat.lab import RichProgress
 
     return RichProgress()
 
 
-def require_success(records: Sequence["Record"]) -> None:
-    """End with exit code 1 if a cell failed; divergence is a result, failing is not."""
+def engine_named(name: str, scheduler: str | None, workers: int | None) -> "Engine":
+    """Return the engine that `--engine`, `--scheduler` and `--workers` ask for."""
+    from karat.lab import Dask
+    from karat.lab.runner import cores, make_local
+
+    require_engine(name, scheduler, workers)
+    if name == "local":
+        return make_local(workers)
+    return Dask(scheduler, workers or cores())
+
+
+def mention_other_source(store: "Store", cells: Sequence["Cell"], fresh: bool) -> None:
+    """Say in one line if records are taken that other source code has computed."""
+    from karat.lab import present_sources
+
+    count = 0 if fresh else store.stale(cells, present_sources(cells))
+    if count:
+        print(
+            f"karat: {count} records were computed by other source code; `--fresh` recomputes.",
+            file=sys.stderr,
+        )
+
+
+def require_success(records: Sequence["Record"], cells: int | None = None) -> None:
+    """End with exit code 1 if a cell failed; divergence is a result, failing is not.
+
+    Args:
+        records: of all cells, or those that failed out of so many `cells`.
+    """
     failed = [record for record in records if record.status == "failed"]
     if failed:
-        first = failed[0]
+        first, total = failed[0], len(records) if cells is None else cells
         where = f"{first.experiment}, seed {first.seed}"
-        raise Failure(f"{len(failed)} of {len(records)} cells failed, the first ({where}): {first.error}")
+        raise Failure(f"{len(failed)} of {total} cells failed, the first ({where}): {first.error}")

@@ -1,4 +1,4 @@
-"""Commands on the store: ls, rm, export."""
+"""Commands on the store: ls, rm, export, verify, repair."""
 
 import sys
 from pathlib import Path
@@ -65,25 +65,60 @@ def rm(
 def export(
     experiment: Name = None,
     status: Status = None,
-    kind: Annotated[str, typer.Option("--format", help="csv or jsonl.")] = "csv",
+    kind: Annotated[str, typer.Option("--format", help="csv, jsonl or parquet.")] = "csv",
     out: Annotated[Path | None, typer.Option(help="File; default standard output.")] = None,
     store: StorePath = None,
 ) -> None:
-    """Write records as CSV or JSON lines."""
-    from karat.lab import write_csv, write_jsonl
+    """Write records as CSV, JSON lines or Parquet."""
+    from karat.lab import write_csv, write_jsonl, write_parquet
 
     writers = {"csv": write_csv, "jsonl": write_jsonl}
     require_status(status)
-    if kind not in writers:
-        raise Failure(f"`--format` must be csv or jsonl, got {kind!r}.", BAD_INPUT)
+    if kind not in {*writers, "parquet"}:
+        raise Failure(f"`--format` must be csv, jsonl or parquet, got {kind!r}.", BAD_INPUT)
+    if kind == "parquet" and out is None:
+        raise Failure("`--format parquet` needs a file: --out records.parquet.", BAD_INPUT)
     with open_store(store, read_only=True) as place:
         require_experiment(experiment, [row.experiment for row in place.summary()])
         records = place.records(experiment, status=status)
     if out is None:
         writers[kind](records, sys.stdout)
         return
+    if kind == "parquet":
+        with bad_input():
+            write_parquet(records, out)
+        return
     with bad_input(), out.open("w", encoding="utf-8", newline="") as stream:
         writers[kind](records, stream)
+
+
+@app.command("verify")
+def verify(store: StorePath = None, json: Json = False) -> None:
+    """Check the file and every record; exit code 1 if anything is wrong."""
+    from karat.lab import default_path, inspect
+
+    with bad_input():
+        health = inspect.verify(store or default_path())
+    if json:
+        print_json({"schema": health.schema, "records": health.records, "problems": list(health.problems)})
+    else:
+        sound = "sound" if not health.problems else f"{len(health.problems)} problems"
+        print_pairs([("schema", str(health.schema)), ("records", str(health.records)), ("store", sound)])
+    if health.problems:
+        raise Failure(f"the store is not sound: {health.problems[0]} `karat store repair` saves what it can.")
+
+
+@app.command("repair")
+def repair(store: StorePath = None, json: Json = False) -> None:
+    """Save the readable records of a damaged store into a new one; the damaged file is kept beside it."""
+    from karat.lab import default_path, inspect
+
+    with bad_input():
+        salvage = inspect.repair(store or default_path())
+    if json:
+        print_json({"records": salvage.records, "backup": str(salvage.backup)})
+    else:
+        print_pairs([("saved", f"{salvage.records} records"), ("damaged file", str(salvage.backup))])
 
 
 def require_status(status: str | None) -> None:

@@ -54,7 +54,7 @@ class Cap:
         return x.new_full((len(x),), self.tau)
 
     def project(self, delta: Tensor, x: Tensor | None = None) -> Tensor:
-        """The allowed perturbation nearest to delta: x + delta is brought to the sphere, then into the cap."""
+        """The allowed perturbation nearest to delta: x + delta goes to the sphere, then into the cap."""
         x = _centres(x)
         return self._towards(x + delta, x) - x
 

@@ -78,6 +78,12 @@ def _hermite(nodes: int) -> tuple[Tensor, Tensor]:
     return torch.from_numpy(points), torch.from_numpy(weights / math.sqrt(2 * math.pi))
 
 
+@lru_cache(maxsize=8)
+def _gegenbauer(nodes: int, order: float) -> tuple[np.ndarray, np.ndarray]:
+    # At order 1/2 the polynomials are Legendre's, whose own rule is more accurate.
+    return np.polynomial.legendre.leggauss(nodes) if order == 0.5 else roots_gegenbauer(nodes, order)
+
+
 def profile_of(activation: Activation) -> Profile:
     """The tangent kernel's profile: in closed form where one is known, else by quadrature."""
     if isinstance(activation, Relu):
@@ -114,7 +120,7 @@ def empirical_gram(W: Tensor, activation: Activation, x: Tensor, other: Tensor |
     return (x @ other.T) * (features[0] @ features[1].T) / len(W)
 
 
-def degree_weights(profile: Profile, d: int, degrees: int, *, nodes: int = 4000) -> list[float]:
+def degree_weights(profile: Profile, d: int, degrees: int, *, nodes: int = 600) -> list[float]:
     """Eigenvalues lambda_0, ..., lambda_degrees of the kernel on the sphere of R^d, one per degree.
 
         lambda_k = c_d int_{-1}^{1} profile(u) P_k(u) (1 - u^2)^((d-3)/2) du,   P_k(1) = 1
@@ -127,7 +133,7 @@ def degree_weights(profile: Profile, d: int, degrees: int, *, nodes: int = 4000)
     require_integer(d, "d", "degree_weights", minimum=3)
     require_integer(degrees, "degrees", "degree_weights", minimum=0)
     order = (d - 2) / 2
-    points, weights = roots_gegenbauer(nodes, order) if d > 3 else np.polynomial.legendre.leggauss(nodes)
+    points, weights = _gegenbauer(nodes, order)
     values = profile(torch.from_numpy(points)).numpy() * weights / weights.sum()
     tops = [float(eval_gegenbauer(k, order, 1.0)) for k in range(degrees + 1)]
     return [float(values @ eval_gegenbauer(k, order, points)) / tops[k] for k in range(degrees + 1)]

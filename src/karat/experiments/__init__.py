@@ -1,8 +1,13 @@
-"""One question per file; `EXPERIMENTS` is the export list."""
+"""One question per file; `EXPERIMENTS` is the export list, each paper imported when it is asked for."""
 
-from karat.experiments import benign
+from collections.abc import Mapping
+
 from karat.experiments.experiment import Experiment
+from karat.experiments.table import Table
 
-EXPERIMENTS: dict[str, Experiment] = {
-    experiment.name: experiment for paper in (benign,) for experiment in paper.EXPERIMENTS
-}
+PAPERS = ("benign", "purification", "features", "lazy", "convergence")
+"""Packages below this one; each holds a tuple EXPERIMENTS."""
+
+EXPERIMENTS: Mapping[str, Experiment] = Table(
+    "karat.experiments", PAPERS, "EXPERIMENTS", lambda experiment: experiment.name
+)

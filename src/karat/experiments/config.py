@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
+from functools import cache
 from numbers import Integral, Real
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
@@ -51,7 +52,11 @@ def require_setting(name: str, known: Mapping[str, Any], owner: str) -> None:
 
 def hints(config: Any) -> dict[str, Any]:
     """Return the settings of a config (or config class) with their types, in the order of the class."""
-    kind = config if isinstance(config, type) else type(config)
+    return _hints(config if isinstance(config, type) else type(config))
+
+
+@cache
+def _hints(kind: type) -> dict[str, Any]:
     if not is_dataclass(kind):
         raise TypeError(f"a config must be a dataclass, got {kind.__name__}.")
     types = get_type_hints(kind)

@@ -2,7 +2,7 @@
 
 import importlib
 import itertools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from functools import cached_property
@@ -86,15 +86,26 @@ class Cell:
         """What names the cell in a store."""
         return self.experiment, self.config_hash, self.seed
 
+    def with_seed(self, seed: int) -> "Cell":
+        """Return the same config with another seed, sharing its JSON: a million cells must fit in memory."""
+        other = Cell(self.experiment, self.config, seed)
+        vars(other).update(config_json=self.config_json, config_hash=self.config_hash)
+        return other
+
 
 def cells(
-    experiment: Experiment, scale: str, seeds: int | None = None, overrides: Mapping[str, Any] | None = None
+    experiment: Experiment,
+    scale: str,
+    seeds: int | None = None,
+    overrides: Mapping[str, Any] | None = None,
+    grid: Mapping[str, Sequence[Any]] | None = None,
 ) -> list[Cell]:
     """Return the cells of a scale: the product of the grid axes, then the seeds 0, ..., seeds - 1 of each.
 
     Args:
         experiment: the question; scale: name of a preset; seeds: instead of the preset's;
-        overrides: settings as text or typed values; one that is an axis of the grid collapses it.
+        overrides: settings as text or typed values; one that is an axis of the grid collapses it;
+        grid: further axes, or other values for those of the preset.
     """
     preset = experiment.preset(scale)
     known = hints(preset.config)
@@ -102,15 +113,20 @@ def cells(
     count = preset.seeds if seeds is None else seeds
     if isinstance(count, bool) or not isinstance(count, int) or count < 1:
         raise ValueError(f"`seeds` of `{experiment.name}` must be a whole number >= 1, got {count!r}.")
-    axes = {name: axis for name, axis in preset.grid.items() if name not in fixed}
+    for name in grid or {}:
+        require_setting(name, known, experiment.name)
+        if name in fixed:
+            raise ValueError(f"`{name}` of `{experiment.name}` cannot be set and be an axis at once.")
+    axes = {name: axis for name, axis in {**preset.grid, **(grid or {})}.items() if name not in fixed}
     configs = []
     for point, values in itertools.product(preset.points, itertools.product(*axes.values())):
         varied = {**point, **dict(zip(axes, values, strict=True))}
         typed = {name: _setting(experiment, known, name, value) for name, value in varied.items()}
         configs.append(_config(preset.config, typed | fixed))
     # Overrides can make points coincide; each config runs once.
-    unique = {Cell(experiment.name, config, 0).config_hash: config for config in configs}
-    return [Cell(experiment.name, config, seed) for config in unique.values() for seed in range(count)]
+    firsts = (Cell(experiment.name, config, 0) for config in configs)
+    unique = {cell.config_hash: cell for cell in firsts}
+    return [cell.with_seed(seed) for cell in unique.values() for seed in range(count)]
 
 
 def find_experiment(name: str) -> Experiment:

@@ -25,8 +25,8 @@ class Record:
         experiment: name; config: strict JSON of the config; seed: of the cell's generator;
         status: `done`, `diverged` (also a result) or `failed` (computed again by the next run);
         values: what was measured, infinities and NaN as numbers; error: one line when not done;
-        cpu_seconds, peak_memory_mb: cost of the cell; version: of karat;
-        environment: versions, threads, architecture.
+        cpu_seconds, peak_memory_mb: cost of the cell; version: of karat; source: hash of the source code that
+            computed it, empty if unknown; environment: versions, threads, architecture.
     """
 
     experiment: str
@@ -38,6 +38,7 @@ class Record:
     cpu_seconds: float
     peak_memory_mb: float = 0.0
     version: str
+    source: str = ""
     environment: dict[str, Any]
 
     @cached_property

@@ -8,19 +8,18 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from karat.core.divergence import Diverged
 from karat.experiments.config import decode, encode
 from karat.experiments.experiment import Cell, find_experiment
 from karat.experiments.record import Record, Status, cell_generator, environment
+from karat.experiments.source import source_hash
+from karat.lab.child import THREADS
 from karat.version import __version__
-
-THREADS = 1
-"""Threads per cell, everywhere: the order of floating-point sums depends on the number of threads, and the
-same command must give the same numbers whatever the number of workers. Cores run cells side by side."""
 
 
 def execute(cell: Cell, *, show_traceback: bool = False) -> Record:
     """Compute one cell; divergence and errors become the status of its record, never an exception."""
+    from karat.core.divergence import Diverged  # on use: core brings torch, which hosts of workers do without
+
     experiment = find_experiment(cell.experiment)
     status: Status = "done"
     values, error = {}, None
@@ -80,6 +79,7 @@ def _record(
         cpu_seconds=seconds,
         peak_memory_mb=memory,
         version=__version__,
+        source=source_hash(find_experiment(cell.experiment)),
         environment=environment(THREADS),
     )
 

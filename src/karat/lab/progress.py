@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import Protocol
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
 from rich.progress import Progress as Bar
 
 from karat.experiments.record import Record
@@ -57,6 +57,15 @@ class RichProgress:
         self._every = every
         self._clock = clock
         self._bar: Bar | None = None
+        self._cost: Callable[[Record], float] | None = None
+
+    def expect(self, cost: Callable[[Record], float], seconds: float) -> None:
+        """Take the time left from what cells cost: in a sweep from small to large their number misleads.
+
+        Args:
+            cost: seconds of a record's cell, up to a factor; seconds: those of all cells still to come.
+        """
+        self._cost, self._due, self._paid, self._since = cost, seconds, 0.0, self._clock()
 
     def start(self, total: int, done: int) -> None:
         """Show the bar, or say how much there is to do."""
@@ -70,13 +79,11 @@ class RichProgress:
                 BarColumn(),
                 MofNCompleteColumn(),
                 TextColumn("{task.fields[rate]}"),
-                TimeRemainingColumn(),
+                TextColumn("{task.fields[left]}"),
                 console=self._console,
                 transient=True,
-                # Cells may take minutes: the speed needs a long memory.
-                speed_estimate_period=3600,
             )
-            self._task = self._bar.add_task("starting", total=total, completed=done, rate="")
+            self._task = self._bar.add_task("starting", total=total, completed=done, rate="", left="")
             self._bar.start()
         else:
             self._say(f"{total} cells, {done} of them stored already")
@@ -84,13 +91,23 @@ class RichProgress:
     def advance(self, record: Record) -> None:
         """Move the bar, or print a line if the last one is a while ago."""
         self._finished += 1
+        if self._finished == 1:
+            self._first = self._clock()
         self._failed += record.status == "failed"
+        if self._cost:
+            self._paid += self._cost(record)
         if self._bar:
             failed = f" ({self._failed} failed)" if self._failed else ""
-            self._bar.update(self._task, advance=1, description=record.experiment + failed, rate=self._rate())
+            self._bar.update(
+                self._task,
+                advance=1,
+                description=record.experiment + failed,
+                rate=self._rate(),
+                left=self._left(),
+            )
         elif self._clock() - self._spoke >= self._every:
             self._spoke = self._clock()
-            self._say(f"{record.experiment}: {self._position()}, {self._rate()}, {self._left()} left")
+            self._say(f"{record.experiment}: {self._position()}, {self._rate()}, {self._left()}")
 
     def stop(self) -> None:
         """Remove the bar and say how far it came."""
@@ -106,15 +123,23 @@ class RichProgress:
         return f"{self._before + self._finished}/{self._total}"
 
     def _speed(self) -> float:
-        return self._finished / max(self._clock() - self._began, 1e-9)
+        """Cells per second since the first one, which pays for starting up; 0 while it is the only one."""
+        return (self._finished - 1) / max(self._clock() - self._first, 1e-9)
 
     def _rate(self) -> str:
         speed = self._speed()
+        if speed == 0:
+            return "calibrating"
         return f"{speed:.1f} cells/s" if speed >= 1 else f"{60 * speed:.1f} cells/min"
 
     def _left(self) -> str:
-        remaining = self._total - self._before - self._finished
-        return str(timedelta(seconds=round(remaining / self._speed())))
+        if self._cost and self._paid > 0:
+            seconds = (self._clock() - self._since) * max(self._due / self._paid - 1, 0.0)
+        elif self._speed() > 0:
+            seconds = (self._total - self._before - self._finished) / self._speed()
+        else:
+            return "time left unknown"
+        return f"{timedelta(seconds=round(seconds))} left"
 
     def _say(self, text: str) -> None:
         self._console.print(f"karat: {text}.", highlight=False, markup=False, soft_wrap=True)

@@ -1,13 +1,15 @@
-"""Sweeps: compute the missing cells of a store, in processes of their own, and commit each at once."""
+"""Compute the missing cells of a store on an engine, and commit each record at once."""
 
 import os
 from collections.abc import Generator, Sequence
 from contextlib import closing
 
-from karat.experiments.experiment import Cell
+from karat.experiments.experiment import Cell, find_experiment
 from karat.experiments.record import Record
-from karat.lab.execute import execute
-from karat.lab.pool import compute
+from karat.experiments.source import source_hash
+from karat.lab.backlog import Backlog, first_in_line, in_order
+from karat.lab.engine import Engine, Inline
+from karat.lab.pool import Local
 from karat.lab.progress import Progress, Silent
 from karat.lab.store import Store
 
@@ -19,24 +21,28 @@ def run_cells(
     workers: int | None = None,
     progress: Progress | None = None,
     inline: bool = False,
+    engine: Engine | None = None,
+    fresh: bool = False,
 ) -> list[Record]:
     """Return the records of all cells, in their order, computing only those the store does not have.
 
     Every finished record is in the store before the next one is awaited: a crash or Ctrl-C loses none, and
-    the same call resumes. Each cell runs on one thread, so numbers do not depend on `workers` or `inline`.
+    the same call resumes. Each cell runs on one thread, so numbers depend neither on `workers` nor on the
+    engine.
 
     Args:
         cells: what to compute; store: where records are kept; workers: processes, one per core by default;
-        progress: listener; inline: compute in this process (also meant by `workers=0`), for small work.
+        progress: listener; inline: compute in this process (also meant by `workers=0`), for small work;
+        engine: what computes instead; fresh: compute again what other source code has computed.
 
     Returns:
         one record per cell; failed cells have theirs too and are tried again by the next call.
     """
-    fresh = {
-        record.key: record
-        for record in iterate(cells, store, workers=workers, progress=progress, inline=inline)
-    }
-    found = [fresh.get(cell.key) or store.get(cell) for cell in cells]
+    computed = iterate(
+        cells, store, workers=workers, progress=progress, inline=inline, engine=engine, fresh=fresh
+    )
+    known = {record.key: record for record in computed}
+    found = [known.get(cell.key) or store.get(cell) for cell in cells]
     return [record for record in found if record is not None]
 
 
@@ -47,22 +53,47 @@ def iterate(
     workers: int | None = None,
     progress: Progress | None = None,
     inline: bool = False,
+    engine: Engine | None = None,
+    fresh: bool = False,
 ) -> Generator[Record, None, None]:
     """Yield each record after it was computed and committed, in the order of finishing; see `run_cells`."""
-    todo = store.missing(cells)
-    count = _workers(workers, len(todo), inline)
+    engine = engine or make_local(workers, inline)
+    sources = present_sources(cells) if fresh else None
+    todo = store.missing(cells, sources)
     listener = progress or Silent()
     total = len({cell.key for cell in cells})
-    computed = compute(todo, count) if count else (execute(cell) for cell in todo)
     listener.start(total, total - len(todo))
     try:
-        with closing(computed) as records:
+        if not todo:
+            return
+        with first_in_line(store.path) as first:
+            backlog = Backlog(in_order(todo if first else todo[::-1]), store, sources)
+            yield from drive(backlog, store, engine, listener)
+    finally:
+        listener.stop()
+
+
+def drive(
+    backlog: Backlog, store: Store, engine: Engine, listener: Progress
+) -> Generator[Record, None, None]:
+    """Yield what the engine makes of the backlog, each record after it was committed."""
+    more = True
+    while more:
+        with closing(engine.compute(backlog)) as records:
             for record in records:
                 store.put(record)
                 listener.advance(record)
                 yield record
-    finally:
-        listener.stop()
+                yield from _borrowed(backlog, store, listener)
+        # Records of another driver may be what the feed was waiting for.
+        late = list(_borrowed(backlog, store, listener))
+        yield from late
+        more = bool(late)
+
+
+def present_sources(cells: Sequence[Cell]) -> dict[str, str]:
+    """Return the hash of the source code that would compute the cells, by experiment."""
+    return {name: source_hash(find_experiment(name)) for name in {cell.experiment for cell in cells}}
 
 
 def cores() -> int:
@@ -72,12 +103,18 @@ def cores() -> int:
     return os.cpu_count() or 1
 
 
-def _workers(asked: int | None, cells: int, inline: bool) -> int:
-    """Return the number of processes; 0 stands for this one."""
-    if asked is not None and (isinstance(asked, bool) or not isinstance(asked, int) or asked < 0):
-        raise ValueError(f"`workers` of `run_cells` must be a whole number >= 0, got {asked!r}.")
-    if inline and asked is not None and asked > 1:
-        raise ValueError(f"`workers` of `run_cells` must be 0 or 1 with `inline`, got {asked}.")
-    if inline or asked == 0:
-        return 0
-    return min(asked or cores(), max(cells, 1))
+def make_local(workers: int | None = None, inline: bool = False) -> Engine:
+    """Return the engine of this machine: `workers` processes, one per core by default, 0 for this one."""
+    if workers is not None and (isinstance(workers, bool) or not isinstance(workers, int) or workers < 0):
+        raise ValueError(f"`workers` of `run_cells` must be a whole number >= 0, got {workers!r}.")
+    if inline and workers is not None and workers > 1:
+        raise ValueError(f"`workers` of `run_cells` must be 0 or 1 with `inline`, got {workers}.")
+    return Inline() if inline or workers == 0 else Local(workers or cores())
+
+
+def _borrowed(backlog: Backlog, store: Store, listener: Progress) -> Generator[Record, None, None]:
+    """What another driver has computed in the meantime."""
+    for cell in backlog.borrowed():
+        if record := store.get(cell):
+            listener.advance(record)
+            yield record

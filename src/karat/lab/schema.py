@@ -21,6 +21,26 @@ MIGRATIONS: tuple[str, ...] = (
         PRIMARY KEY (experiment, config_hash, seed)
     ) WITHOUT ROWID;
     """,
+    # The hash of the source code, and an index that answers everything about cells but their records.
+    """
+    ALTER TABLE cells ADD COLUMN source TEXT NOT NULL DEFAULT '';
+    CREATE INDEX cells_light ON cells
+        (experiment, status, version, source, config_hash, seed, cpu_seconds, saved_at);
+    """,
+    # What was asked for, so that a report can show a sweep before it is finished; rows of benchmarks.
+    """
+    CREATE TABLE sweeps (
+        name TEXT NOT NULL PRIMARY KEY,
+        experiment TEXT NOT NULL,
+        plan TEXT NOT NULL,
+        saved_at TEXT NOT NULL DEFAULT (strftime('%Y-%m-%dT%H:%M:%SZ', 'now'))
+    ) WITHOUT ROWID;
+    CREATE TABLE benchmarks (
+        name TEXT NOT NULL PRIMARY KEY,
+        outcome TEXT NOT NULL,
+        saved_at TEXT NOT NULL DEFAULT (strftime('%Y-%m-%dT%H:%M:%SZ', 'now'))
+    ) WITHOUT ROWID;
+    """,
 )
 """Step i brings a store from version i to version i + 1; append, never edit."""
 
@@ -53,7 +73,7 @@ def upgrade(connection: sqlite3.Connection) -> None:
     """Bring an empty or older store to the present version, in one transaction under the write lock."""
     connection.execute("BEGIN IMMEDIATE")
     try:
-        for step in MIGRATIONS[check(connection) :]:
+        for step in MIGRATIONS[check(connection) : VERSION]:
             for statement in filter(str.strip, step.split(";")):
                 connection.execute(statement)
         connection.execute(f"PRAGMA application_id = {APPLICATION}")

@@ -1,34 +1,32 @@
 """Finished cells in one SQLite file: a row per experiment, config and seed, safe against crashes."""
 
+import json
 import os
-import sqlite3
-import time
-from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from karat.experiments.experiment import Cell
 from karat.experiments.record import Record
-from karat.lab import schema
+from karat.lab.connection import StoreError, guard, open_to_read, open_to_write
+from karat.lab.rescue import claim_rescued, rescue
 from karat.version import __version__
 
-PATIENCE = 60.0
-"""Seconds to wait for another process that is writing."""
-
 _PUT = """
-INSERT INTO cells (experiment, config_hash, seed, status, version, cpu_seconds, record)
-VALUES (?, ?, ?, ?, ?, ?, ?)
+INSERT INTO cells (experiment, config_hash, seed, status, version, source, cpu_seconds, record)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (experiment, config_hash, seed) DO UPDATE SET
-    status = excluded.status, version = excluded.version, cpu_seconds = excluded.cpu_seconds,
-    record = excluded.record, saved_at = excluded.saved_at
+    status = excluded.status, version = excluded.version, source = excluded.source,
+    cpu_seconds = excluded.cpu_seconds, record = excluded.record, saved_at = excluded.saved_at
 WHERE excluded.status <> 'failed' OR cells.status = 'failed'
 """
+_FINISHED = "status IN ('done', 'diverged') AND version = ?"
+_HASHES = 500
+"""Config hashes per query: SQLite limits the number of parameters."""
 
-
-class StoreError(Exception):
-    """A store cannot be opened, read or written; the message is one line that names the file."""
+Sources = Mapping[str, str]
+"""Experiment -> hash of its present source code."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,8 +63,10 @@ class Store:
             raise StoreError(
                 f"{self.path}: there is no store here yet; `karat run` and `karat reproduce` make one."
             )
-        with self._guard():
-            self._connection = self._open_to_read() if read_only else self._open_to_write()
+        with guard(self.path):
+            self._connection = open_to_read(self.path) if read_only else open_to_write(self.path)
+        if not read_only:
+            self._take_in_rescued()
 
     def __enter__(self) -> "Store":
         return self
@@ -79,27 +79,52 @@ class Store:
         self._connection.close()
 
     def put(self, record: Record) -> None:
-        """Commit one record; a failed one never replaces a finished one."""
-        row = (*record.key, record.status, record.version, record.cpu_seconds, record.to_json())
-        with self._guard():
-            self._connection.execute(_PUT, row)
+        """Commit one record; a failed one never replaces a finished one.
+
+        If the store cannot take it (locked for long, damaged, disk full) the record goes to a file beside the
+        store, which the next writer takes in, and the error says so.
+        """
+        try:
+            self._insert(record)
+        except StoreError as error:
+            file = None if self.read_only else rescue(self.path, record)
+            if file is None:
+                raise
+            raise StoreError(f"{error} The last record is kept in {file.name} and taken in later.") from error
 
     def get(self, cell: Cell) -> Record | None:
         """Return the record of a cell, whatever its status."""
-        with self._guard():
-            query = "SELECT record FROM cells WHERE experiment = ? AND config_hash = ? AND seed = ?"
-            row = self._connection.execute(query, cell.key).fetchone()
-        return None if row is None else self._record(row[0])
+        query = "SELECT record FROM cells WHERE experiment = ? AND config_hash = ? AND seed = ?"
+        rows = self._rows(query, cell.key)
+        return self._record(rows[0][0]) if rows else None
 
-    def missing(self, cells: Sequence[Cell]) -> list[Cell]:
+    def has(self, cell: Cell, sources: Sources | None = None) -> bool:
+        """Whether the cell is finished, see `missing`."""
+        where, values = _finished(cell.experiment, sources)
+        query = f"SELECT 1 FROM cells WHERE config_hash = ? AND seed = ? AND {where}"
+        return bool(self._rows(query, (cell.config_hash, cell.seed, *values)))
+
+    def missing(self, cells: Sequence[Cell], sources: Sources | None = None) -> list[Cell]:
         """Return the cells still to be computed, each once, in order.
 
         Done and diverged cells are finished; failed ones and those of another version of karat are not.
+
+        Args:
+            cells: what is wanted; sources: if given, records of other source code do not count either.
         """
-        with self._guard():
-            query = "SELECT experiment, config_hash, seed FROM cells WHERE status <> 'failed' AND version = ?"
-            finished = set(self._connection.execute(query, (__version__,)))
+        finished = self._keys(cells, sources)
         return list({cell.key: cell for cell in cells if cell.key not in finished}.values())
+
+    def stale(self, cells: Sequence[Cell], sources: Sources) -> int:
+        """Return how many finished cells were computed by other source code."""
+        wanted = {cell.key for cell in cells}
+        return len(wanted & (self._keys(cells, None) - self._keys(cells, sources)))
+
+    def statuses(self, experiment: str, hashes: Collection[str]) -> dict[tuple[str, int], str]:
+        """Return the status of every stored cell of these configs: (config hash, seed) -> status."""
+        query = "SELECT config_hash, seed, status FROM cells WHERE experiment = ?"
+        rows = self._rows(query, (experiment,))
+        return {(key, seed): status for key, seed, status in rows if key in hashes}
 
     def records(
         self,
@@ -108,16 +133,24 @@ class Store:
         status: str | None = None,
     ) -> list[Record]:
         """Return the records that match all given conditions, ordered by experiment, config hash and seed."""
-        where, values = _conditions(experiment, status)
-        with self._guard():
-            query = f"SELECT config_hash, record FROM cells {where} ORDER BY experiment, config_hash, seed"
-            rows = self._connection.execute(query, values).fetchall()
-        return [self._record(text) for key, text in rows if hashes is None or key in hashes]
+        where, values = _conditions({"experiment": experiment, "status": status})
+        if hashes is None:
+            rows = self._rows(
+                f"SELECT record FROM cells {where} ORDER BY experiment, config_hash, seed", values
+            )
+        else:
+            rows = []
+            for part in _parts(sorted(set(hashes))):
+                marks = ", ".join("?" * len(part))
+                chosen = f"{where or 'WHERE 1'} AND config_hash IN ({marks})"
+                rows += self._rows(f"SELECT record FROM cells {chosen}", [*values, *part])
+        found = [self._record(text) for (text,) in rows]
+        return found if hashes is None else sorted(found, key=lambda record: record.key)
 
     def remove(self, experiment: str | None = None, status: str | None = None) -> int:
         """Remove the records that match all given conditions (all records without any); return how many."""
-        where, values = _conditions(experiment, status)
-        with self._guard():
+        where, values = _conditions({"experiment": experiment, "status": status})
+        with guard(self.path):
             return self._connection.execute(f"DELETE FROM cells {where}", values).rowcount
 
     def summary(self) -> list[Summary]:
@@ -127,10 +160,56 @@ class Store:
                SUM(cpu_seconds), MAX(saved_at)
         FROM cells GROUP BY experiment ORDER BY experiment
         """
-        with self._guard():
-            rows = self._connection.execute(query).fetchall()
         names = ("experiment", "done", "diverged", "failed", "cpu_seconds", "last_saved")
-        return [Summary(**dict(zip(names, row, strict=True))) for row in rows]
+        return [Summary(**dict(zip(names, row, strict=True))) for row in self._rows(query)]
+
+    def put_sweep(self, name: str, experiment: str, plan: Mapping[str, Any]) -> None:
+        """Remember what a sweep is to compute, as strict JSON; one of the same name is replaced."""
+        self._remember("sweeps", {"name": name, "experiment": experiment, "plan": json.dumps(dict(plan))})
+
+    def sweeps(self) -> list[dict[str, Any]]:
+        """Return the plans of all sweeps, the latest first."""
+        rows = self._rows("SELECT plan FROM sweeps ORDER BY saved_at DESC, name")
+        return [json.loads(plan) for (plan,) in rows]
+
+    def put_benchmark(self, name: str, outcome: Mapping[str, Any]) -> None:
+        """Remember the outcome of a benchmark, as strict JSON; an earlier one is replaced."""
+        self._remember("benchmarks", {"name": name, "outcome": json.dumps(dict(outcome))})
+
+    def benchmarks(self) -> dict[str, dict[str, Any]]:
+        """Return the latest outcome of every benchmark, with the time it was saved."""
+        rows = self._rows("SELECT name, outcome, saved_at FROM benchmarks ORDER BY name")
+        return {name: json.loads(outcome) | {"saved_at": saved_at} for name, outcome, saved_at in rows}
+
+    def _remember(self, table: str, values: dict[str, str]) -> None:
+        marks = ", ".join("?" * len(values))
+        query = f"INSERT OR REPLACE INTO {table} ({', '.join(values)}) VALUES ({marks})"
+        with guard(self.path):
+            self._connection.execute(query, list(values.values()))
+
+    def _insert(self, record: Record) -> None:
+        parts = (record.status, record.version, record.source, record.cpu_seconds, record.to_json())
+        with guard(self.path):
+            self._connection.execute(_PUT, (*record.key, *parts))
+
+    def _take_in_rescued(self) -> None:
+        for file, records in claim_rescued(self.path):
+            for record in records:
+                self._insert(record)
+            file.unlink(missing_ok=True)
+
+    def _keys(self, cells: Sequence[Cell], sources: Sources | None) -> set[tuple[str, str, int]]:
+        """Keys of all finished cells of the experiments that `cells` are of."""
+        found: set[tuple[str, str, int]] = set()
+        for experiment in {cell.experiment for cell in cells}:
+            where, values = _finished(experiment, sources)
+            rows = self._rows(f"SELECT config_hash, seed FROM cells WHERE {where}", values)
+            found |= {(experiment, key, seed) for key, seed in rows}
+        return found
+
+    def _rows(self, query: str, values: Sequence[Any] = ()) -> list[Any]:
+        with guard(self.path):
+            return self._connection.execute(query, values).fetchall()
 
     def _record(self, text: str) -> Record:
         try:
@@ -138,83 +217,19 @@ class Store:
         except ValueError as error:
             raise StoreError(f"{self.path}: holds a damaged record ({error})") from error
 
-    def _connect(self, mode: str) -> sqlite3.Connection:
-        address = f"{self.path.absolute().as_uri()}?{mode}"
-        return sqlite3.connect(address, uri=True, timeout=PATIENCE, isolation_level=None)
 
-    def _open_to_read(self) -> sqlite3.Connection:
-        """Beside a running writer if the folder allows its lock files, else the file as it is."""
-        for mode in ("mode=ro", "immutable=1"):
-            connection = self._connect(mode)
-            try:
-                if schema.check(connection) != schema.VERSION:
-                    raise schema.SchemaError("an empty or older store; `karat run` brings it up to date.")
-                return connection
-            except BaseException as error:
-                connection.close()
-                if mode == "immutable=1" or _code(error) != sqlite3.SQLITE_CANTOPEN:
-                    raise
-        raise AssertionError("unreachable")
-
-    def _open_to_write(self) -> sqlite3.Connection:
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        connection = self._connect("mode=rwc")
-        try:
-            # Nothing may be written into a file before it is known to be ours.
-            schema.check(connection)
-            schema.upgrade(connection)
-            _write_ahead(connection)
-            connection.execute("PRAGMA synchronous = FULL")
-            return connection
-        except BaseException:
-            connection.close()
-            raise
-
-    @contextmanager
-    def _guard(self) -> Iterator[None]:
-        """Turn every way a file can fail into one line."""
-        try:
-            yield
-        except schema.SchemaError as error:
-            raise StoreError(f"{self.path}: {error}") from error
-        except sqlite3.Error as error:
-            raise StoreError(f"{self.path}: {_reason(error)}") from error
-        except OSError as error:
-            raise StoreError(f"{self.path}: the folder cannot be made ({error.strerror}).") from error
+def _finished(experiment: str, sources: Sources | None) -> tuple[str, list[Any]]:
+    where, values = f"experiment = ? AND {_FINISHED}", [experiment, __version__]
+    if sources is None:
+        return where, values
+    return f"{where} AND source = ?", [*values, sources[experiment]]
 
 
-def _conditions(experiment: str | None, status: str | None) -> tuple[str, list[Any]]:
-    given = {"experiment": experiment, "status": status}
+def _conditions(given: Mapping[str, str | None]) -> tuple[str, list[Any]]:
     kept = {name: value for name, value in given.items() if value is not None}
     where = " AND ".join(f"{name} = ?" for name in kept)
     return (f"WHERE {where}" if where else ""), list(kept.values())
 
 
-def _write_ahead(connection: sqlite3.Connection) -> None:
-    """Let readers and a writer work side by side; SQLite does not wait for locks here, so we do."""
-    deadline = time.monotonic() + PATIENCE
-    while True:
-        try:
-            connection.execute("PRAGMA journal_mode = WAL")
-            return
-        except sqlite3.OperationalError as error:
-            if _code(error) != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
-                raise
-            time.sleep(0.02)
-
-
-def _code(error: BaseException) -> int:
-    return int(getattr(error, "sqlite_errorcode", 0)) & 0xFF  # the low byte is the primary code
-
-
-def _reason(error: sqlite3.Error) -> str:
-    reasons = {
-        sqlite3.SQLITE_FULL: "the disk is full; finished cells are kept, free some space and run again.",
-        sqlite3.SQLITE_IOERR: "the disk cannot be read or written; finished cells are kept.",
-        sqlite3.SQLITE_READONLY: "the store cannot be written (read-only file or folder).",
-        sqlite3.SQLITE_CANTOPEN: "the store cannot be opened (no access to the file or its folder).",
-        sqlite3.SQLITE_BUSY: f"another program has kept the store locked for {PATIENCE:.0f} s.",
-        sqlite3.SQLITE_NOTADB: "not a karat store (not an SQLite file).",
-        sqlite3.SQLITE_CORRUPT: "not a karat store any more (the file is damaged); restore or remove it.",
-    }
-    return reasons.get(_code(error), f"not a karat store, or a damaged one ({error}).")
+def _parts(values: Sequence[str]) -> Iterator[Sequence[str]]:
+    return (values[start : start + _HASHES] for start in range(0, len(values), _HASHES))

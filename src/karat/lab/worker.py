@@ -1,6 +1,6 @@
 """A worker process: reads cells as JSON lines, writes records as JSON lines, ends when its driver does.
 
-Started by `karat.lab.pool`, which sets the number of threads in the environment before
+Started by `karat.lab.child`, which sets the number of threads in the environment before
 this process loads torch. Only the driver touches the store.
 """
 
@@ -12,8 +12,8 @@ import threading
 from typing import TextIO
 
 from karat.experiments.experiment import Cell, find_experiment
+from karat.lab.child import READY
 from karat.lab.execute import execute
-from karat.lab.pool import READY
 
 
 def serve(requests: TextIO, answers: TextIO) -> None:

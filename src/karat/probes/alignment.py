@@ -72,3 +72,20 @@ def cluster_cosines(
     pairs = torch.triu_indices(count, count, 1)
     between = (centres @ centres.T)[pairs[0], pairs[1]].tolist()
     return inside, between
+
+
+def cluster_count(
+    directions: Tensor, counts: tuple[int, ...] = (2, 3, 4, 5, 6), *, generator: torch.Generator
+) -> int:
+    """The number of clusters of largest mean silhouette, distances 1 - cosine to the nearest two centres.
+
+    Ref: features, Fig 19
+    """
+    v = directions.double()
+    unit = v / torch.linalg.vector_norm(v, dim=1, keepdim=True).clamp_min(1e-300)
+    scores = []
+    for count in counts:
+        centres, _ = spherical_means(directions, count, generator=generator)
+        nearest = (1 - unit @ centres.T).clamp_min(0).sort(dim=1).values
+        scores.append(float((1 - nearest[:, 0] / nearest[:, 1].clamp_min(1e-12)).mean()))
+    return counts[scores.index(max(scores))]

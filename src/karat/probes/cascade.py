@@ -30,7 +30,9 @@ def surviving(
         rows = alive.nonzero().squeeze(1)
         if len(rows) == 0:
             break
-        radius = ball if not isinstance(ball.tau, Tensor) or ball.tau.dim() == 0 else ball.with_tau(ball.tau[rows])
+        radius = (
+            ball if not isinstance(ball.tau, Tensor) or ball.tau.dim() == 0 else ball.with_tau(ball.tau[rows])
+        )
         result = run_attack(method, classifier, x[rows], y[rows], radius, generator=generator)
         alive[rows[result.success]] = False
     return alive

@@ -9,13 +9,19 @@ from karat.nets.two_layer import TwoLayer
 
 @torch.no_grad()
 def largest_gradient_change(
-    net: TwoLayer, x: Tensor, tau: float | Tensor, *, generator: torch.Generator, starts: int = 4, steps: int = 12
+    net: TwoLayer,
+    x: Tensor,
+    tau: float | Tensor,
+    *,
+    generator: torch.Generator,
+    starts: int = 4,
+    steps: int = 12,
 ) -> Tensor:
     """max over |delta| <= tau of |grad f(x + delta) - grad f(x)|, by ascent; a lower bound on it, (n,).
 
-    For a direction r the change is sum_s a_s <w_s, r> (gate_s(x + delta) - gate_s(x)); with the gates replaced
-    by steep sigmoids it has a gradient in delta, and r follows the change found. Starts: against the gradient,
-    and random directions.
+    For a direction r the change is sum_s a_s <w_s, r> (gate_s(x + delta) - gate_s(x)); with the gates
+    replaced by steep sigmoids it has a gradient in delta, and r follows the change found. Starts: against the
+    gradient, and random directions.
 
     Args:
         x: (n, d); tau: radius, a number or (n,).

@@ -3,7 +3,6 @@
 import math
 from dataclasses import dataclass
 
-import torch
 from torch import Tensor
 
 from karat.core.checks import require_number
@@ -18,8 +17,8 @@ class TicketRule:
     Args:
         c0: m = d^(1 + c0); gamma: the proof's slack, in (0, 0.1); d: dimension; k: sparsity.
 
-    Reading: sigma_w(t) := b(t) / sqrt(c1 log d), so the levels follow b(t) and not sigma_0. Xi2 = d^(2 gamma c0)
-        and beta = 1/(sqrt(k) Xi2^10), where the text prints a root over both.
+    Reading: sigma_w(t) := b(t) / sqrt(c1 log d), so the levels follow b(t), not sigma_0.
+        Xi2 = d^(2 gamma c0) and beta = 1/(sqrt(k) Xi2^10), where the text prints a root over both.
 
     Ref: purification, Def B.1; purification, Def B.3; purification, Lemma B.2
     """
@@ -125,10 +124,7 @@ def ordinary_neurons(coefficients: Tensor, threshold: float, rule: TicketRule, m
     ept = (
         (squared <= 2 * width**2 * rule.d)
         & ((size >= rule.potential_level * threshold).sum(dim=1) <= most)
-        & (
-            (size.square() >= 2 * width**2 * math.sqrt(log_d)).sum(dim=1)
-            <= 2 ** -math.sqrt(log_d) * rule.d
-        )
+        & ((size.square() >= 2 * width**2 * math.sqrt(log_d)).sum(dim=1) <= 2 ** -math.sqrt(log_d) * rule.d)
         & ((size <= width / log_d).sum(dim=1) >= rule.d / (10 * log_d))
     )
     few = (size >= width / log_d).sum(dim=1) <= most
@@ -165,6 +161,7 @@ def finite_tickets(coefficients: Tensor, w_star: Tensor, threshold: float) -> Fi
 def inclusion(inner: Tensor, outer: Tensor) -> float:
     """Share of the members of one set that also belong to another; 1 for an empty set.
 
+    >>> import torch
     >>> inclusion(torch.tensor([True, True]), torch.tensor([True, False]))
     0.5
     """

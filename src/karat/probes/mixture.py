@@ -109,7 +109,7 @@ def split_mixture(
 
 
 def feature_coverage(mixture: Mixture, share: float = 0.5) -> float:
-    """Share of features on which some neuron leans: |c_ij| >= share * (largest alpha), right sign, j in N_i."""
+    """Share of features that some neuron holds: |c_ij| >= share * (largest alpha), right sign, j in N_i."""
     level = share * mixture.alpha.max()
     signed = mixture.coefficients * mixture.w_star.sign()
     return float(((signed >= level) & mixture.own).any(dim=0).double().mean())

@@ -10,7 +10,9 @@ from karat.core.checks import require_number, require_shape
 from karat.nets.odd_two_layer import OddTwoLayer
 
 
-def soft_threshold(M: Tensor, w_star: Tensor, scale: float, threshold: float, sigma_rho: float = 0.0) -> OddTwoLayer:
+def soft_threshold(
+    M: Tensor, w_star: Tensor, scale: float, threshold: float, sigma_rho: float = 0.0
+) -> OddTwoLayer:
     """The odd net of exact features, w_i = scale w*_i M_i: what purification would end at.
 
     Args:
@@ -70,7 +72,8 @@ class HardThreshold:
         low, high = v - tau.unsqueeze(1), v + tau.unsqueeze(1)
         ends = [torch.where(end.abs() >= self.level, pull * end, 0.0) for end in (low, high)]
         inner = [
-            torch.where((low <= jump) & (jump <= high), pull * jump, torch.inf) for jump in (self.level, -self.level)
+            torch.where((low <= jump) & (jump <= high), pull * jump, torch.inf)
+            for jump in (self.level, -self.level)
         ]
         # A coordinate that can enter the dead zone can contribute nothing.
         dead = torch.where((low < self.level) & (high > -self.level), 0.0, torch.inf)

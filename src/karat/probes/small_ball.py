@@ -1,4 +1,4 @@
-"""Mass near the decision boundary of the sparse-coding model, and the floor it puts under every classifier."""
+"""Mass near the decision boundary of the sparse-coding model, and the floor it puts under any classifier."""
 
 import math
 

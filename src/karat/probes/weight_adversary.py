@@ -14,7 +14,7 @@ from karat.nets.two_layer import TwoLayer
 
 @dataclass(frozen=True, eq=False)
 class WorstNet:
-    """The net found, how far its prediction at x must move along the gradient to flip, value and gradient there.
+    """The net found, the length of its flip along the gradient at x, value and gradient there.
 
     Args:
         length: inf if the prediction never flips along its gradient.
@@ -30,9 +30,9 @@ class WorstNet:
 def longest_flip(net: TwoLayer, x: Tensor, weight_radius: float, *, steps: int = 20) -> WorstNet:
     """Maximise, over all W with |w_s - w_s0| <= weight_radius, the smallest gradient step that flips f(x).
 
-    With t the first zero on the ray p = x - t u, u = grad f(x)/|grad f(x)|, implicit differentiation gives the
-    direction in which every row lengthens t; a row then moves towards the edge of its ball in that direction
-    (Frank-Wolfe). Both signs of the prediction are tried.
+    With t the first zero on the ray p = x - t u, u = grad f(x)/|grad f(x)|, implicit differentiation gives
+    the direction in which every row lengthens t; a row then moves towards the edge of its ball in that
+    direction (Frank-Wolfe). Both signs of the prediction are tried.
 
     Args:
         x: (d,) one input; steps: of each ascent.

@@ -20,6 +20,7 @@ from karat.report.collect import Content, Run, collect
 from karat.report.embed import data_uri
 from karat.report.figures import FIGURES
 from karat.report.figures.picture import describe, number, varying
+from karat.report.sweeps import sweep_views
 from karat.report.typeset import typeset
 from karat.version import __version__
 
@@ -69,7 +70,8 @@ def build(
     folder = Path(out_dir)
     content = collect(store, scale, checks, experiments)
     plates = [plate for run in content.runs for plate in _plates(run)]
-    pages = {"index.html": _render("index.html.j2", content, plates)}
+    extra = {"sweeps": sweep_views(store), "benchmarks": store.benchmarks()}
+    pages = {"index.html": _render("index.html.j2", content, plates, **extra)}
     for key, paper in PAPERS.items():
         own = [plate for plate in plates if plate.run.paper == key]
         pages[f"{key}.html"] = _render("paper.html.j2", content, own, paper=paper)

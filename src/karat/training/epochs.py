@@ -1,4 +1,4 @@
-"""Adversarial training in epochs: attack all samples, train on the attacked ones, project, stop when stuck."""
+"""Adversarial training in epochs: attack all samples, train on them, project, stop when stuck."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -51,7 +51,9 @@ class EpochTrainer:
         require_integer(self.max_epochs, "max_epochs", "EpochTrainer", minimum=1)
         require_integer(self.min_epochs, "min_epochs", "EpochTrainer", minimum=0)
         if self.trainer.adversary is not None:
-            raise ValueError("`trainer` of `EpochTrainer` must have no adversary: samples are attacked once an epoch.")
+            raise ValueError(
+                "`trainer` of `EpochTrainer` must have no adversary: samples are attacked once an epoch."
+            )
 
     @torch.no_grad()
     def run(

@@ -31,8 +31,10 @@ def with_hidden_constant(evaluate: Evaluate) -> Evaluate:
     def judged(records: Sequence[Record]) -> Finding:
         finding = evaluate(records)
         depth = min(bounds.largest_constant(config_of(r).setting()) for r in records)
+        if depth == 0:
+            return finding
         note = f"The hypotheses are met up to C = {depth:.2g}; the theorem needs some C, unknown."
-        verdict = "inconclusive" if finding.verdict == "fails" and depth > 0 else finding.verdict
+        verdict = "inconclusive" if finding.verdict == "fails" else finding.verdict
         return replace(finding, verdict=verdict, caveat=" ".join(filter(None, [finding.caveat, note])))
 
     return judged

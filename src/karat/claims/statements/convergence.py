@@ -20,6 +20,12 @@ def3.4 | Def 3.4 | 104 | definition
 thm4.1 | Thm 4.1 | 134 | upper
   Projected gradient descent in the per-layer ball of radius R/sqrt(m), m >= R^9 depth^16/tol^7, lr ~ tol/(m
   depth^2), reaches min_t L_A(W_t) <= min over the ball of L_* + tol for any attack A.
+lemA.2 | Lem A.2 | 363 | tight
+  At the start every layer has length in [2/3, 4/3] for a unit input.
+lemA.4 | Lem A.4 | 379 | tight
+  A shift of the input equals a rank-one change of W_1: outputs of the two nets agree.
+eq10 | Eq 10 | 413 | upper
+  At most O(depth (R/sqrt(m))^(2/3)) of the activation signs change within the ball, so m^(-1/3) in the width.
 thm5.1 | Thm 5.1 | 180 | upper
   Two-layer nets with a smooth activation and m >= R^4/tol^2 reach the same bound with lr ~ tol and
   sqrt(m)/lr steps, without a projection.
@@ -41,15 +47,30 @@ cor5.1 | Cor 5.1 | 214 | existence
 thm5.2.built | Thm 5.2 | 655 | existence
   The robust net of the proof, w_i = w_i0 + a_i sqrt(m/4) c_i and its mirrored twin, built from a kernel
   function g: sup |f - g| <= C |g|^2/(4 sqrt(m)) + C |g| (2 sqrt(d) + ...)/sqrt(m/2), robust loss certified.
+propC.1 | Prop C.1 | 593 | upper
+  M random features approximate g uniformly to C |g| (2 sqrt(d) + sqrt(2 log(1/p_fail)))/sqrt(M).
 appC.2 | App C.2 | 748 | existence
   With the quadratic ReLU on the sphere of radius sqrt(d), width ~ tol^-(d+1) log(1/tol) and sqrt(m)/lr
   steps give min_t L_A <= tol without assuming a robust classifier in the kernel's space.
+fn14 | Fn 14 | 697 | qualitative
+  The kernel of the quadratic ReLU contains only even functions beyond low degrees; lifting x to [x, 1] helps.
 thm6.1 | Thm 6.1 | 252 | lower
   A class that robustly interpolates any n points more than 2 tau apart has VC dimension >= ceil(n/2) d (it
   shatters ceil(n/2) clusters of d points), against O(n log n) for ordinary interpolation.
+appD.constant | App D | 766 | existence
+  Every labelling of a cluster is separated by balls of radius tau when its offset is below tau max(1/gamma_1,
+  ..., 1), as printed; the proof needs the minimum.
+thm6.1.capacity | Sec 6 | 258 | rate
+  Robust interpolation by small nets needs ~ n d parameters, ordinary interpolation ~ n whatever d is.
 vs-lazy | Eq 4 | 164 | qualitative
   Does a robust net exist in the lazy ball? Paired initialisation makes grad_x f = 0 at the start and
   removes the ~ sqrt(d/2) gradient on which the lazy theorem rests, so |f|/|grad f| stays constant instead
   of ~ 1/sqrt(d).
+vs-lazy.exists | Thm 5.2 | 208 | existence
+  Convergence's side: in the paired ball around the start, however small C0, there is a net that is robust on
+  all training points, and its loss is at most that of the scaled kernel function, log(1 + exp(-C0/|g|)).
+vs-lazy.none | Eq 4 | 164 | lower
+  Lazy's side: no net of the unpaired ball with C0 < tau sqrt(2 d) is robust on all training points; the best
+  robust loss of every such net is certified to exceed log 2.
 """,
 )

@@ -13,6 +13,13 @@ fig1 | Fig 1 | 132 | definition
 thm3.1 | Thm 3.1 | 98 | rate
   One gradient step of length O(1/sqrt(d)), step size C2/|grad f(x)|^2, flips the sign of f at a fixed unit
   x for all W of the lazy ball at once, if d^2.4 <= m <= C4 exp(d^0.24).
+thm3.1.figures | Thm 3.1 | 98 | rate
+  The ball of the figures, C0 = 10: one gradient step of length O(1/sqrt(d)) flips its worst net, too.
+thm3.1.constant | Thm 3.1 | 98 | tight
+  The constant behind O(1/sqrt(d)), derived here: rows within C0/sqrt(m) of an unpaired start enforce a flip
+  length whose tangent T solves |f| + C0/2 sqrt(1 + T^2) = T |P grad f|, about C0/sqrt(2 d) where f = 0.
+sec3.data | Sec 3 | 113 | rate
+  The power -1/2 of d is the network's and not the data's: it stays when the same data are zero-padded.
 cor3.2 | Cor 3.2 | 136 | lower
   Every net of the lazy ball has robust error >= 0.9 at radius ~ 1/sqrt(d) on any distribution on the
   sphere, however it was trained, with probability 1 - 10 p_fail.
@@ -54,10 +61,20 @@ fig2 | Fig 2 | 221 | rate
 fig3 | Fig 3 | 226 | rate
   The same against d for C0 in {10, 20, 30, 40} at m = 1e5: all three keep their power of d, and a larger C0
   gives a larger smallest flip.
+sec5.1.error | Sec 5.1 | 230 | reported numbers
+  Every lazily trained net has a test error below 1 %, regardless of the stopping rule.
+sec5.1.growth | Sec 5.1 | 236 | qualitative
+  As C0 increases, both the gradient and the smallest flipping step increase.
 fig4.radius | Fig 4 | 251 | rate
   Adversarially trained nets (m = 1000, C0 = 10, |x| = 1) lose their robust accuracy at radius ~ 5/sqrt(d).
 fig4.movement | Fig 4 | 253 | rate
   At d = 784 and radius 0.2 robust accuracy appears once the allowed row movement V exceeds ~ 25/sqrt(m).
+fig4.constant | Fig 4 | 251 | reported numbers
+  Robust accuracy drops sharply about radius 5/sqrt(d): slightly above it is 0, below it nets are robust.
+fig4.edge | Fig 4 | 253 | reported numbers
+  A slight deviation from movement 25/sqrt(m) is enough for nets that are completely robust at radius 0.2.
+sec5.2.beyond | Sec 5.2 | 253 | qualitative
+  Adversarial robustness may require going beyond the lazy regime: without the projection training succeeds.
 fig5 | Fig 5 | 307 | rate
   Figure 2 on normalised inputs without bias: the same three powers of d for every width m.
 fig6 | Fig 6 | 312 | rate

@@ -96,6 +96,25 @@ thmC.1 | Thm C.1 | 778 | qualitative
 thmC.2 | Thm C.2 | 790 | qualitative
   Phase II, t >= T_b: the inclusions persist for d^O(log d)/lr steps, and from T_e ~ d/lr (up to d^c) on
   sure winners exceed 2 sqrt(k) b.
+eq5.1 | Eq 5.1 | 359 | rate
+  The mixture law: a clean-trained neuron of one feature is Theta(1) M_j plus Theta(k/d) w_star_j' M_j' for
+  every other feature, from pure features too.
+sec5.purify | Sec 5.1 | 361 | qualitative
+  Feature purification: clean training leaves a small dense mixture that makes the net fragile, adversarial
+  training removes it and robustness returns.
+sec5.density | Sec 5.1 | 398 | qualitative
+  Adversarial perturbations are dense in the dictionary before adversarial training and sparse after it.
+sec6.tickets | Sec 6.1 | 456 | rate
+  At initialisation most neurons have no coefficient above sqrt(2 log d) init_scale, a share d^-c3 has exactly
+  one slightly larger, and at most a share d^-c4 has any.
+sec6.lottery | Sec 6.1 | 464 | qualitative
+  Lottery: a neuron whose start leans slightly more on one feature ends on that feature and keeps it.
+eq6.2 | Eq 6.2 | 491 | rate
+  A mixture v_i is nearly blind to natural inputs, |<v_i, x>| <= O(k/d |x|) up to logarithms, but sees the
+  dense direction, |<v_i, delta>| = Omega(k/sqrt(d) |delta|).
+sec6.universal | Sec 6.2 | 499 | qualitative
+  One small dense perturbation direction, -y M w_star, which depends on no net, changes the output of every
+  clean-trained net by a lot.
 sec6.transfer | Sec 6.2 | 499 | qualitative
   A perturbation found on one clean net fools independently trained ones, because the dense direction does
   not depend on the initialisation.

@@ -81,7 +81,7 @@ class Config:
     def __post_init__(self) -> None:
         for name in ("d", "n", "m", "steps", "decay_every", "attack_steps", "n_test"):
             require_integer(getattr(self, name), name, "Config", minimum=1)
-        require_integer(self.evaluations, "evaluations", "Config", minimum=2)
+        require_integer(self.evaluations, "evaluations", "Config", minimum=1)
         for name in ("mu", "lr", "attack_step_ratio", "smoothness"):
             require_number(getattr(self, name), name, "Config", positive=True)
         require_number(self.ratio, "ratio", "Config", minimum=0)
@@ -225,11 +225,13 @@ def draw_net(config: Config, generator: torch.Generator) -> TwoLayer:
 
 
 def evaluation_steps(steps: int, evaluations: int) -> list[int]:
-    """Steps at which a run is measured: 0, 1, then geometrically up to the last.
+    """Steps at which a run is measured: 0, 1, then geometrically up to the last; the last only for one.
 
-    >>> evaluation_steps(100, 5)
-    [0, 1, 5, 22, 100]
+    >>> evaluation_steps(100, 5), evaluation_steps(100, 1)
+    ([0, 1, 5, 22, 100], [100])
     """
+    if evaluations == 1:
+        return [steps]
     inner = max(evaluations - 2, 1)
     grid = {round(steps ** (i / inner)) for i in range(inner + 1)}
     return sorted({0, 1, steps} | {step for step in grid if 0 < step < steps})

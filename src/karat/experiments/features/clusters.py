@@ -13,7 +13,7 @@ from karat.data.images import available, load_images
 from karat.data.normaliser import Normaliser
 from karat.experiments.experiment import Experiment, Preset
 from karat.nets import TwoLayer
-from karat.probes.alignment import cluster_cosines
+from karat.probes.alignment import cluster_cosines, cluster_count
 from karat.probes.mds import classical_mds
 from karat.training import Constant, Trainer
 
@@ -84,6 +84,7 @@ def run(config: Config, generator: torch.Generator) -> dict[str, Any]:
         own = torch.Generator().manual_seed(picture_seed)
         inside, between = cluster_cosines(state.W, config.clusters, generator=own)
         measured = {"inside": sum(inside) / len(inside), "between": between}
+        measured["count"] = cluster_count(state.W, generator=own)
         measured["test"] = float((state(x_test) * y_test > 0).double().mean())
         if config.pictures:
             points = classical_mds(state.W).points.tolist()
@@ -103,6 +104,7 @@ def _values(net: TwoLayer, measurements: Any, config: Config) -> dict[str, Any]:
         "test": rows[-1]["test"],
         "final_inside": rows[-1]["inside"],
         "final_between": min(rows[-1]["between"], default=1.0),
+        "best_count": rows[-1]["count"],
         "largest_between": max(rows[-1]["between"], default=1.0),
         "dead": float((torch.linalg.vector_norm(net.W, dim=1) == 0).double().mean()),
     }

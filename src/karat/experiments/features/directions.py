@@ -49,6 +49,8 @@ def rounding_values(
 
     Ref: features, Tab 3
     """
+    # A generator of its own: how much is drawn here depends on d, and nothing after it may.
+    generator = torch.Generator().manual_seed(int(torch.randint(2**62, (), generator=generator)))
     if not config.reduced:
         return {}
     M = orthonormal(config.d, config.D, generator=generator)

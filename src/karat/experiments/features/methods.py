@@ -46,6 +46,7 @@ class Trained:
     curve: Curve
     net: PatternNet | None = None
     weight_norm: float | None = None
+    moved: float | None = None
 
 
 def accuracy(f: Tensor, y: Tensor) -> float:
@@ -80,6 +81,8 @@ def measure(name: str, trained: Trained, problem: Problem) -> dict[str, Any]:
         values |= cosine_values(name, trained.net, problem)
     if trained.weight_norm is not None:
         values[f"{name}_weight_norm"] = trained.weight_norm
+    if trained.moved is not None:
+        values[f"{name}_moved"] = trained.moved
     return values
 
 
@@ -211,7 +214,9 @@ def _network(config: Config, problem: Problem, start: PatternNet, seed: int, lr:
         observe_at=evaluation_steps(stage.steps, config.evaluations),
     )
     shifted = [(step + 2, value) for step, value in curve]
-    return Trained(net, lr, shifted, start.moved(net))
+    before = torch.linalg.vector_norm(start.net.W)
+    moved = float(torch.linalg.vector_norm(net.W - start.net.W) / before)
+    return Trained(net, lr, shifted, start.moved(net), moved=moved)
 
 
 def _ntk(config: Config, problem: Problem, seed: int, lr: float) -> Trained:

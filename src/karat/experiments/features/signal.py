@@ -8,8 +8,11 @@ from torch import Tensor
 
 from karat.bounds.features import signal_after_step_one
 from karat.experiments.experiment import Experiment, Preset
-from karat.experiments.features.learning import Config, Problem, draw, learn_features
-from karat.training.feature_steps import value_and_slope
+from karat.experiments.features.learning import Config, Problem, Stages, draw, learn_features
+from karat.training.feature_steps import feature_step, rank_one_step, value_and_slope
+
+PART = 4000
+"""Samples on which the second step is also computed in full."""
 
 
 def run(config: Config, generator: torch.Generator) -> dict[str, Any]:
@@ -26,6 +29,7 @@ def run(config: Config, generator: torch.Generator) -> dict[str, Any]:
     signal, noise = relevant.mean(dim=1), rest.square().mean(dim=1).sqrt()
     return {
         "activity": float(activity.mean()),
+        "signal_ratio": float((signal / wanted).mean()),
         "signal_error": float((signal / wanted - 1).abs().mean()),
         "signal_spread": float(((relevant - wanted[:, None]).abs().amax(dim=1) / wanted).mean()),
         "background": float((noise / wanted).mean()),
@@ -36,6 +40,7 @@ def run(config: Config, generator: torch.Generator) -> dict[str, Any]:
         "gain_predicted": float((energy.sqrt() / activity).mean()),
         "cos_one": float(stages.one.cosines(problem.direction).abs().mean()),
         "cos_two": float(stages.two.cosines(problem.direction).abs().mean()),
+        "closed_form_difference": _closed_form_difference(config, problem, stages),
     }
 
 
@@ -43,6 +48,18 @@ def components(W: Tensor, factor: Tensor) -> Tensor:
     """T_j of w_i = factor_i sum_j T_j M_j, (m, D), for the neurons of a first half."""
     half = len(W) // 2
     return (W[:half].double().T / factor[:half].double()).T
+
+
+def _closed_form_difference(config: Config, problem: Problem, stages: Stages) -> float:
+    """Relative difference between the real second step and the one along mean(y x), on part of the sample.
+
+    Ref: features, Sec 5.2
+    """
+    part = problem.train.take(slice(0, PART))
+    decay = 1 / (2 * config.lr_second)
+    real = feature_step(stages.one.net, part.x, part.y, lr=config.lr_second, decay_a=decay).W.double()
+    short = rank_one_step(stages.one.net, part.x, part.y, lr=config.lr_second).net.W.double()
+    return float(torch.linalg.vector_norm(real - short) / torch.linalg.vector_norm(real))
 
 
 def _activity(problem: Problem) -> tuple[Tensor, Tensor]:

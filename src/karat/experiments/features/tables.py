@@ -148,4 +148,41 @@ HIDDEN = _table(
     ),
 )
 
-TABLES = (TAB1, TAB2, TAB3, TAB4, TAB5, HIDDEN)
+# Asm of App F: incoherent patterns, input noise, imbalanced classes, class weights in the feature steps.
+_GENERAL = replace(
+    _LEAN,
+    d=1000,
+    D=30,
+    n=10_000,
+    pairs=50,
+    dictionary="incoherent",
+    sigma_zeta=0.02,
+    negative_rate=0.7,
+    weighted=True,
+    lr_a=(50.0, 100.0),
+    lr_top=(20.0, 50.0, 100.0),
+    sd_W=0.02,
+    methods=("network", "two_step"),
+    pictures=False,
+)
+
+GENERAL = _table(
+    "appF",
+    "Do incoherent patterns, input noise and imbalanced classes still allow feature learning?",
+    Preset(
+        config=replace(
+            _GENERAL, d=60, D=20, n=4000, pairs=24, steps=80, batch_size=400, n_test=500, n_validation=500
+        ),
+        seeds=2,
+        cell_seconds=1,
+    ),
+    Preset(config=_GENERAL, seeds=2, cell_seconds=5),
+    Preset(
+        config=replace(_GENERAL, n=50_000, pairs=300, lr_a=(10.0, 30.0)),
+        grid={"sigma_zeta": (0.0, 0.02, 0.05), "negative_rate": (0.5, 0.7, 0.9)},
+        seeds=5,
+        cell_seconds=60,
+    ),
+)
+
+TABLES = (TAB1, TAB2, TAB3, TAB4, TAB5, HIDDEN, GENERAL)

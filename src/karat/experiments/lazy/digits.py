@@ -36,7 +36,8 @@ class Digits:
             require_integer(self.padded_from, "padded_from", "Config", minimum=1)
             if self.padded_from > min(self.side, SIDE):
                 raise ValueError(
-                    f"`padded_from` of `Config` must be at most {min(self.side, SIDE)}, got {self.padded_from}."
+                    f"`padded_from` of `Config` must be at most {min(self.side, SIDE)}, "
+                    f"got {self.padded_from}."
                 )
         if len(set(self.classes)) < 2 or not set(self.classes) <= set(range(10)):
             raise ValueError(f"`classes` of `Config` must be two different digits, got {self.classes}.")
@@ -52,7 +53,9 @@ class Digits:
         x = resize(samples.x, self.padded_from or self.side)
         if self.scaling == "unit":
             x = x / norm(x, 2).unsqueeze(1)
-        return Samples.clean(x if self.padded_from is None else _pad(x, self.padded_from, self.side), samples.y)
+        return Samples.clean(
+            x if self.padded_from is None else _pad(x, self.padded_from, self.side), samples.y
+        )
 
     def draw(self, n: int, *, train: bool, generator: torch.Generator, dtype: torch.dtype) -> Samples:
         """n random images of one part; both classes must be among them."""
@@ -60,7 +63,8 @@ class Digits:
         part = "training" if train else "test"
         if n > len(pool):
             raise ValueError(
-                f"{n} {part} images were asked for, but the {self.source} digits {self.classes} have {len(pool)}."
+                f"{n} {part} images were asked for, but the {self.source} digits {self.classes} have "
+                f"{len(pool)}."
             )
         chosen = pool.take(torch.randperm(len(pool), generator=generator)[:n])
         for label, digit in zip((-1, 1), self.classes, strict=True):

@@ -30,7 +30,7 @@ class Config:
         side: images are side x side; m: width; scaling: raw pixels or unit length; bias: of the first layer;
         C0: balls of radius C0/sqrt m whose last inside net is measured, increasing;
         padded_from: control with the data of a smaller side; n_test: test images for flips (error uses all);
-        lr, fast_lr: step sizes before and after the movement exceeds 20/sqrt m; batch_size, max_steps: of SGD.
+        lr, fast_lr: step sizes until and once the movement exceeds 20/sqrt m; batch_size, max_steps: of SGD.
     """
 
     side: int
@@ -115,7 +115,7 @@ def train(config: Config, generator: torch.Generator, measure: Any) -> list[Exit
 
 
 def _measure(config: Config, net: TwoLayer, test: Samples) -> dict[str, Any]:
-    """Test error on all images; flip length over |x|, gradient norm and step on the first n_test of a fixed order."""
+    """Test error on all images; flip length over |x|, gradient norm and step on n_test of them."""
     f = torch.cat([net(part) for part in test.x.split(max(1, _ENTRIES // net.m))])
     order = torch.randperm(len(test), generator=torch.Generator().manual_seed(0))[: config.n_test]
     x = test.x[order]
@@ -127,6 +127,7 @@ def _measure(config: Config, net: TwoLayer, test: Samples) -> dict[str, Any]:
     relative = (length / norm(x, 2))[finite]
     return {
         "test_error": error,
+        "test_images": len(test),
         "perturbation": float(relative.mean()),
         "gradient": float(gradient.mean()),
         "step": float(step[finite].mean()),
@@ -143,7 +144,7 @@ def _measure(config: Config, net: TwoLayer, test: Samples) -> dict[str, Any]:
 
 
 def smallest_flips(net: TwoLayer, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Length, gradient norm and step of the exact smallest flip along the gradient, for the net's own predictions."""
+    """Length, gradient norm and step of the smallest flip along the gradient of the net's own prediction."""
     parts = []
     for part in x.split(max(1, _ENTRIES // net.m)):
         sign = torch.where(net(part) > 0, 1.0, -1.0)
@@ -240,7 +241,7 @@ FIG2 = Experiment(
 
 PADDING = Experiment(
     name="lazy.padding",
-    title="Zero-padding changes the network's d and nothing else: is the exponent the network's or the data's?",
+    title="Zero-padding changes only the network's d: is the exponent the network's or the data's?",
     paper="lazy",
     presets={
         "tiny": Preset(

@@ -31,7 +31,7 @@ class Config:
     m: int
     C0: float = 10.0
     C1: float = 1.0
-    n_test: int = 60
+    n_test: int = 30
     adversaries: int = 3
     p_fail: float = 0.1
     source: Literal["embedded", "mnist"] = "embedded"
@@ -173,7 +173,9 @@ LEMMAS = Experiment(
         ),
         "full": Preset(
             config=replace(BASE, n_test=400, adversaries=20),
-            points=tuple({"side": side, "m": m} for m in (1000, 10_000, 40_000) for side in (5, 10, 14, 20, 28)),
+            points=tuple(
+                {"side": side, "m": m} for m in (1000, 10_000, 40_000) for side in (5, 10, 14, 20, 28)
+            ),
             seeds=5,
             cell_seconds=60,
         ),

@@ -79,7 +79,7 @@ def curve(
     config: Regime, model: SparseCoding, classifier: Classifier, test: Samples, generator: torch.Generator
 ) -> Values:
     """Accuracy against the radius: universal direction, FGM, and both of them refined by PGD."""
-    few = test.take(slice(0, min(500, config.n_attack)))
+    few = test.take(slice(0, min(300, config.n_attack)))
     fixed, fast = universal(model, config.p), Steepest()
     rows: dict[str, list[float]] = {"universal": [], "fgm": [], "pgd": []}
     clean = share(classifier.margin(few.x, few.y) > 0)
@@ -101,7 +101,13 @@ def features(model: SparseCoding, net: OddTwoLayer, x: Tensor) -> Values:
     live = live_neurons(net.W)
     own = mixture.select(live)
     rate = activation_rate(net, x)[live]
+    one = own.select(own.own_count == 1)
+    # Eq 6.2: what the mixture sees of a natural input, and of a dense one of the same length.
+    dense = one.dense @ model.M.to(x).T
+    seen = (x @ dense.T).abs() / torch.linalg.vector_norm(x, dim=1, keepdim=True)
     return {
+        "mixture_on_data": float(seen.mean()) if len(dense) else math.nan,
+        "mixture_along": float(one.along.mean()) if len(dense) else math.nan,
         "alpha": float(own.alpha.mean()),
         "ratio": float((own.mean_beta / own.alpha).mean()),
         "ratio_median": float((own.mean_beta / own.alpha).median()),

@@ -1,12 +1,14 @@
-"""Clean training, then adversarial training from it: what robustness costs and what changes in the neurons."""
+"""Clean training, then adversarial training from it: what robustness costs, what changes in the neurons."""
 
 from dataclasses import replace
 from typing import Any
 
 import torch
 
+from karat.attacks import Steepest, run_attack
 from karat.data import Samples, SparseCoding
 from karat.experiments.experiment import Experiment, Preset
+from karat.experiments.purification.certified import certified
 from karat.experiments.purification.evaluate import (
     accuracies,
     curve,
@@ -18,7 +20,6 @@ from karat.experiments.purification.evaluate import (
     share,
 )
 from karat.experiments.purification.regime import Regime, split, universal
-from karat.attacks import Steepest, run_attack
 from karat.nets import OddTwoLayer
 from karat.probes.angles import (
     abs_cosine,
@@ -59,6 +60,7 @@ def run(config: Regime, generator: torch.Generator) -> dict[str, Any]:
         values |= named(name, features(model, net, test.x))
         values |= named(name, perturbations(config, model, net, test, draws[5]))
         values |= named(name, curve(config, model, classifier, test, draws[5]))
+        values |= named(name, certified(config, model, net, test, draws[5]))
     values |= movements(model, start, clean, robust) | neurons(model, clean, robust)
     values |= ablation(config, model, clean, test)
     return values | oracles(config, model, clean, test, draws[5])
@@ -81,7 +83,9 @@ def data_values(config: Regime, model: SparseCoding, test: Samples) -> dict[str,
     }
 
 
-def movements(model: SparseCoding, start: OddTwoLayer, clean: OddTwoLayer, robust: OddTwoLayer) -> dict[str, Any]:
+def movements(
+    model: SparseCoding, start: OddTwoLayer, clean: OddTwoLayer, robust: OddTwoLayer
+) -> dict[str, Any]:
     """How far each training carried the weights, weighted as in the theorems and over live neurons."""
     live = live_neurons(clean.W)
     theta = abs_cosine(clean.W, robust.W)[live]
@@ -113,7 +117,8 @@ def ablation(config: Regime, model: SparseCoding, net: OddTwoLayer, test: Sample
     for variant in variants:
         classifier = OddClassifier(variant)
         fooled = [
-            run_attack(method, classifier, x, y, ball).error for method in (universal(model, config.p), Steepest())
+            run_attack(method, classifier, x, y, ball).error
+            for method in (universal(model, config.p), Steepest())
         ]
         rows.append([share(classifier.margin(x, y) > 0), *(1 - error for error in fooled)])
     return {"ablation_deleted": list(DELETED), "ablation": rows[:-1], "projected": rows[-1]}
@@ -146,13 +151,24 @@ L2 = Experiment(
     paper="purification",
     presets={
         "tiny": Preset(
-            config=replace(J, d=40, k=10, batch=512, clean_steps=150, robust_steps=15, n_test=300, n_attack=60, pgd_steps=5),
+            config=replace(
+                J,
+                d=40,
+                k=10,
+                batch=512,
+                clean_steps=150,
+                robust_steps=15,
+                n_test=300,
+                n_attack=60,
+                pgd_steps=5,
+                n_certify=4,
+            ),
             seeds=2,
             cell_seconds=1.0,
         ),
-        "quick": Preset(config=J, seeds=3, cell_seconds=22),
+        "quick": Preset(config=replace(J, n_certify=12), seeds=3, cell_seconds=25),
         "full": Preset(
-            config=J,
+            config=replace(J, n_certify=100, certify_seconds=5.0),
             points=(
                 {"d": 100, "k": 20, "batch": 1024},
                 {"d": 200, "k": 30},

@@ -18,12 +18,12 @@ RANDOM = Regime(
     ramp=0.7,
     pgd_steps=30,
 )
-"""From a random start; without the ramp the perturbation wakes every sleeping neuron and training diverges."""
+"""From a random start; without the ramp the perturbation wakes all sleeping neurons and training diverges."""
 
 PURE = replace(RANDOM, d=200, k=25, start="pure", decay=0.05, clean_steps=200, tau_factor=0.2)
 """From w_i = M_i: the regime in which the gap and a small movement are seen together."""
 
-_pure = {"start": "pure", "decay": 0.05, "clean_steps": 200, "tau_factor": 0.2}
+_pure = {"start": "pure", "decay": 0.05, "clean_steps": 200, "tau_factor": 0.2, "n_certify": 60}
 
 LINF = Experiment(
     name="purification.linf",
@@ -32,7 +32,16 @@ LINF = Experiment(
     presets={
         "tiny": Preset(
             config=replace(
-                PURE, d=40, k=8, batch=256, clean_steps=60, robust_steps=30, n_test=300, n_attack=60, pgd_steps=5
+                PURE,
+                d=40,
+                k=8,
+                batch=256,
+                clean_steps=60,
+                robust_steps=30,
+                n_test=300,
+                n_attack=60,
+                pgd_steps=5,
+                n_certify=40,
             ),
             seeds=2,
             cell_seconds=0.5,

@@ -36,7 +36,9 @@ class Model:
         return lambda x: self.f(parameters, x)
 
 
-def tangent_kernel(d: int, m: int, bias: float, sigma: float, sign: float, generator: torch.Generator) -> Model:
+def tangent_kernel(
+    d: int, m: int, bias: float, sigma: float, sign: float, generator: torch.Generator
+) -> Model:
     """p(x) = sum_i <x, v_i> E[1[<w_i, x> + rho >= b] + sign 1[-<w_i, x> + rho >= b]], w_i ~ N(0, I) fixed.
 
     Args:
@@ -56,25 +58,29 @@ def tangent_kernel(d: int, m: int, bias: float, sigma: float, sign: float, gener
     return Model({"V": torch.zeros(m, d)}, f, rate=0.003)
 
 
-def told_polynomial(model: SparseCoding, degree: int) -> Model:
-    """Odd polynomial that knows dictionary and w*: sum_j w*_j v_j^r, their products with |v|^2, and s^r.
+def told_polynomial(model: SparseCoding, degree: int, generator: torch.Generator) -> Model:
+    """Odd polynomial that knows dictionary and w*: sum_j w*_j v_j^r, sum_j w*_j v_j |v|^(r-1), and s^r.
 
-    v = M^T x, s = <w*, v>; the coefficients are trained.
+    v = M^T x, s = <w*, v>. Only coefficients are trained; features are divided by their root mean square.
     """
     M, w_star = model.M.float(), model.w_star.float()
     powers = list(range(1, degree + 1, 2))
-    scale = math.sqrt(model.k)
+
+    def features(x: Tensor) -> Tensor:
+        v = x @ M
+        sums = [(w_star * v**r).sum(dim=1) for r in powers]
+        mixed = [sums[0] * v.square().sum(dim=1) ** (r // 2) for r in powers[1:]]
+        return torch.stack([*sums, *mixed, *(sums[0] ** r for r in powers[1:])], dim=1)
+
+    sample = model.sample(4000, generator=generator, dtype=torch.float32)
+    size = features(sample.x).square().mean(dim=0).sqrt()
 
     def f(parameters: Parameters, x: Tensor) -> Tensor:
-        v = x @ M
-        sums = [(w_star * (scale * v) ** r).sum(dim=1) for r in powers]
-        mixed = [sums[0] * v.square().sum(dim=1) ** (r // 2) for r in powers[1:]]
-        whole = [sums[0] ** r / scale**r for r in powers[1:]]
-        return torch.stack([*sums, *mixed, *whole], dim=1) @ parameters["c"]
+        return features(x) @ (parameters["c"] / size)
 
-    c = torch.zeros(3 * len(powers) - 2)
-    c[0] = 1 / scale
-    return Model({"c": c}, f, rate=0.01)
+    c = torch.zeros(len(size))
+    c[0] = 1.0
+    return Model({"c": c}, f, rate=0.03)
 
 
 def free_polynomial(d: int, rank: int, degree: int, generator: torch.Generator) -> Model:
@@ -92,6 +98,30 @@ def free_polynomial(d: int, rank: int, degree: int, generator: torch.Generator) 
     return Model({"v": torch.zeros(d), "U": U, "a": torch.zeros(len(powers), rank)}, f, rate=0.01)
 
 
+class Adam:
+    """Adam with its usual constants; torch's own imports a compiler, which costs seconds per process.
+
+    Args:
+        parameters: leaves that require gradients, changed in place; rate: learning rate.
+    """
+
+    def __init__(self, parameters: list[Tensor], rate: float) -> None:
+        self.parameters, self.rate, self.count = parameters, rate, 0
+        self.first = [torch.zeros_like(p) for p in parameters]
+        self.second = [torch.zeros_like(p) for p in parameters]
+
+    def step(self, loss: Tensor) -> None:
+        """One update down the gradient of the loss."""
+        gradients = torch.autograd.grad(loss, self.parameters)
+        self.count += 1
+        with torch.no_grad():
+            for p, g, m, v in zip(self.parameters, gradients, self.first, self.second, strict=True):
+                m.lerp_(g, 0.1)
+                v.mul_(0.999).addcmul_(g, g, value=0.001)
+                size = (v / (1 - 0.999**self.count)).sqrt_().add_(1e-8)
+                p.addcdiv_(m, size, value=-self.rate / (1 - 0.9**self.count))
+
+
 def train(
     model: Model,
     batches: FreshBatches,
@@ -103,7 +133,7 @@ def train(
 ) -> Callable[[Tensor], Tensor]:
     """Adversarial training with Adam: PGD inside, the radius growing over the first half."""
     parameters = {name: tensor.clone().requires_grad_() for name, tensor in model.start.items()}
-    optimiser = torch.optim.Adam(parameters.values(), lr=model.rate)
+    optimiser = Adam(list(parameters.values()), model.rate)
     method = PGD(steps=inner, step_ratio=1.0 if inner == 1 else 0.5, keep="last")
     for step in range(steps):
         x, y = batches(step)
@@ -115,23 +145,19 @@ def train(
         loss = torch.nn.functional.softplus(-y * model.f(parameters, x)).mean()
         if not bool(torch.isfinite(loss)):
             raise Diverged(step, "the loss of a ladder model is not finite")
-        optimiser.zero_grad()
-        loss.backward()
-        optimiser.step()
+        optimiser.step(loss)
     return model.at({name: tensor.detach() for name, tensor in parameters.items()})
 
 
 def train_linear(d: int, batches: FreshBatches, ball: Ball, *, steps: int) -> Linear:
     """The linear classifier, trained on its exact worst case y <w, x> - tau |w|_q."""
     w = torch.zeros(d, requires_grad=True)
-    optimiser = torch.optim.Adam([w], lr=0.02)
+    optimiser = Adam([w], 0.02)
     dual = dual_exponent(ball.p)
     for step in range(steps):
         x, y = batches(step)
         share = min(1.0, 2 * step / steps)
         worst = y * (x @ w) - share * ball.tau * torch.linalg.vector_norm(w, ord=dual)
         loss = torch.nn.functional.softplus(-worst).mean()
-        optimiser.zero_grad()
-        loss.backward()
-        optimiser.step()
+        optimiser.step(loss)
     return Linear(w.detach())

@@ -1,4 +1,4 @@
-"""Input noise up to the size of the signal: the linear classifier fails, thresholds still see the features."""
+"""Input noise up to the size of the signal: the linear classifier fails, thresholds still see features."""
 
 from dataclasses import replace
 from typing import Any
@@ -41,7 +41,7 @@ def run(config: Regime, generator: torch.Generator) -> dict[str, Any]:
     }
 
 
-BASE = Regime(d=200, k=25, start="pure", decay=0.05, clean_steps=150, batch=1024, n_test=4000)
+BASE = Regime(d=200, k=25, start="pure", decay=0.05, clean_steps=100, batch=1024, n_test=4000)
 SIZES = (0.0, 0.25, 0.5, 1.0)
 
 NOISE = Experiment(

@@ -80,7 +80,15 @@ PUREINIT = Experiment(
     presets={
         "tiny": Preset(
             config=replace(
-                PURE, d=40, k=8, batch=256, clean_steps=60, robust_steps=30, n_test=200, n_attack=100, pgd_steps=5
+                PURE,
+                d=40,
+                k=8,
+                batch=256,
+                clean_steps=60,
+                robust_steps=30,
+                n_test=200,
+                n_attack=100,
+                pgd_steps=5,
             ),
             seeds=2,
             cell_seconds=0.5,
@@ -99,4 +107,3 @@ PUREINIT = Experiment(
     },
     run=run,
 )
-

@@ -50,7 +50,8 @@ class Regime:
         p: norm of the attacks; tau_factor: radius over 1/sqrt(k) for l2, over sqrt(V)/N for l_inf (see tau);
         robust_step: h of adversarial training; ramp: share of it over which the radius grows;
         sampled_noise, bias_rate: see `OddTrainer`; n_test, n_attack: test points, and how many of them at
-            most meet the strongest attack; pgd_steps: of each of its runs.
+            most meet the strongest attack; pgd_steps: of each of its runs;
+        n_certify, certify_seconds: test points that are certified, and the time for branching on each.
     """
 
     d: int
@@ -88,7 +89,9 @@ class Regime:
     bias_rate: float = 0.0
     n_test: int = 2000
     n_attack: int = 1000
-    pgd_steps: int = 50
+    pgd_steps: int = 40
+    n_certify: int = 0
+    certify_seconds: float = 0.0
 
     def __post_init__(self) -> None:
         for name in ("d", "k", "batch", "n_test", "n_attack", "pgd_steps"):
@@ -97,7 +100,9 @@ class Regime:
             require_integer(getattr(self, name), name, "Regime", minimum=0)
         for name in ("width", "init_scale", "ticket", "fast", "turn", "slow", "stop", "step", "robust_step"):
             require_number(getattr(self, name), name, "Regime", positive=True)
-        require_number(self.tau_factor, "tau_factor", "Regime", minimum=0)
+        require_integer(self.n_certify, "n_certify", "Regime", minimum=0)
+        for name in ("tau_factor", "certify_seconds"):
+            require_number(getattr(self, name), name, "Regime", minimum=0)
         require_number(self.ramp, "ramp", "Regime", minimum=0, maximum=1)
         if self.k > self.d:
             raise ValueError(f"`k` of `Regime` must be at most `d` = {self.d}, got {self.k}.")
@@ -160,7 +165,9 @@ class Regime:
         """The net before training."""
         if self.start == "pure":
             M, signs = model.M.float(), model.w_star.sign().float()
-            return soft_threshold(M, signs, 1.0, self.first_threshold, self.noise_ratio * self.first_threshold)
+            return soft_threshold(
+                M, signs, 1.0, self.first_threshold, self.noise_ratio * self.first_threshold
+            )
         return init.small_odd(
             self.d, self.m, self.init_scale, self.first_threshold, generator=generator, dtype=torch.float32
         )
@@ -201,7 +208,9 @@ class Regime:
             bias_rate=self.bias_rate,
         )
 
-    def robust_trainer(self, model: SparseCoding, method: Method | None = None, factor: float = 1.0) -> OddTrainer:
+    def robust_trainer(
+        self, model: SparseCoding, method: Method | None = None, factor: float = 1.0
+    ) -> OddTrainer:
         """Algorithm 2 against an attacker, the fast gradient method unless another is given."""
         ball = self.ball(model, factor)
         ramp = round(self.ramp * self.robust_steps)
@@ -240,7 +249,7 @@ def universal(model: SparseCoding, p: float) -> FixedDirection:
 
 
 def strong_attacks(model: SparseCoding, p: float, steps: int) -> tuple[Method, ...]:
-    """Universal direction, fast gradient method, and PGD from zero, from both of them and from random points."""
+    """Universal direction, fast gradient method, and PGD from zero, from both of them, and at random."""
     fixed, fast = universal(model, p), Steepest()
     runs = (PGD(steps=steps), PGD(steps=steps, start=fixed), PGD(steps=steps, start=fast))
     return (fixed, fast, *runs, PGD(steps=steps, random_start=True))

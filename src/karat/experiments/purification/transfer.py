@@ -88,7 +88,11 @@ TRANSFER = Experiment(
         "quick": Preset(config=Config(d=200, k=30), seeds=3, cell_seconds=22),
         "full": Preset(
             config=Config(d=200, k=30, nets=3),
-            points=({"d": 100, "k": 20, "batch": 1024}, {"d": 200, "k": 30}, {"d": 400, "k": 44, "batch": 4096}),
+            points=(
+                {"d": 100, "k": 20, "batch": 1024},
+                {"d": 200, "k": 30},
+                {"d": 400, "k": 44, "batch": 4096},
+            ),
             seeds=10,
             cell_seconds=150,
         ),

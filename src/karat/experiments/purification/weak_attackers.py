@@ -130,7 +130,15 @@ WEAK_ATTACKERS = Experiment(
     presets={
         "tiny": Preset(
             config=replace(
-                J, d=40, k=10, batch=512, clean_steps=150, robust_steps=15, n_test=300, n_attack=60, pgd_steps=3
+                J,
+                d=40,
+                k=10,
+                batch=512,
+                clean_steps=150,
+                robust_steps=15,
+                n_test=300,
+                n_attack=60,
+                pgd_steps=3,
             ),
             seeds=2,
             cell_seconds=1.5,
@@ -139,7 +147,10 @@ WEAK_ATTACKERS = Experiment(
             config=replace(J, d=100, k=20, batch=1024, n_attack=500, pgd_steps=10), seeds=3, cell_seconds=12
         ),
         "full": Preset(
-            config=J, points=({"d": 100, "k": 20, "batch": 1024}, {"d": 200, "k": 30}), seeds=10, cell_seconds=90
+            config=J,
+            points=({"d": 100, "k": 20, "batch": 1024}, {"d": 200, "k": 30}),
+            seeds=10,
+            cell_seconds=90,
         ),
     },
     run=run,

@@ -2,9 +2,20 @@
 
 from collections.abc import Sequence
 
+import numpy as np
+from matplotlib.axes import Axes
+
 from karat.experiments.record import Record
 from karat.report.figures.picture import Picture, by_config, describe, varying
-from karat.report.style import INK, curve_with_band, finish, fit_to_seeds, new_figure
+from karat.report.style import (
+    INK,
+    PALETTE,
+    curve_with_band,
+    finish,
+    fit_to_seeds,
+    mean_and_half_width,
+    new_figure,
+)
 
 MOST = 8
 """Figures per experiment; a sweep over more settings needs a map, not curves."""
@@ -31,6 +42,8 @@ def _draw(group: list[Record], settings: str, records: Sequence[Record]) -> Pict
     same = [record for record in group if record.values["iterations"] == steps]
     figure, (loss, error) = new_figure(2)
     loss.set_yscale("log")
+    for ax in (loss, error):
+        step_axis(ax)
     losses = [record.values["train_loss"] for record in same]
     curve_with_band(loss, steps, losses, "robust training loss")
     fit_to_seeds(loss, losses)
@@ -42,15 +55,35 @@ def _draw(group: list[Record], settings: str, records: Sequence[Record]) -> Pict
     flip_rate = group[0].config.get("flip_rate")
     if flip_rate is not None:
         error.axhline(flip_rate, color=INK, linewidth=1.0, linestyle=":", label=f"flip rate {flip_rate:g}")
-    fit_to_seeds(error, [*clean, *robust, [flip_rate or 0.0]], bottom=0.0)
+    certified = [record.values.get("final_certified_error", np.nan) for record in same]
+    _mark_certified(error, steps[-1], certified)
+    fit_to_seeds(error, [*clean, *robust, certified, [flip_rate or 0.0]], bottom=0.0)
     finish(error, x="step", y="test error", title="Test error")
     title = "Training curves" + (f", {settings}" if settings else "")
     return Picture(title, _caption(group, same, records), figure)
 
 
+def step_axis(ax: Axes) -> None:
+    """Steps on a logarithmic axis, with a place for step 0 left of step 1."""
+    ax.set_xscale("symlog", linthresh=1.0, linscale=0.35)
+
+
+def _mark_certified(ax: Axes, step: float, certified: list[float]) -> None:
+    """The upper end of the robust error's bracket at the last step, with its interval over seeds."""
+    mean, half = mean_and_half_width(np.array(certified, dtype=float).reshape(-1, 1), 0.95)
+    if not np.isfinite(mean[0]):
+        return
+    if np.isfinite(half[0]):
+        ax.errorbar(step, mean[0], yerr=half[0], color=PALETTE[1], capsize=3, linewidth=1.1, alpha=0.6)
+    label = "robust, certified"
+    ax.plot(step, mean[0], "v", color=PALETTE[1], markeredgecolor=INK, markersize=6, label=label)
+
+
 def _caption(group: list[Record], same: list[Record], records: Sequence[Record]) -> str:
     several = f"Lines: mean over {len(same)} seeds; bands: its 95% interval."
     notes = [several if len(same) > 1 else "One seed, no interval."]
+    if any("final_certified_error" in record.values for record in same):
+        notes.append("Triangle: certified upper bound on the final robust error; the line is PGD's.")
     config = group[0].config
     if "ratio" in config:
         notes.append(f"Attack radius: {config['ratio']:g} of the signal.")

@@ -12,12 +12,13 @@ from karat.training.odd.bias import (
     TwoStageBias,
     triple_log,
 )
-from karat.training.odd.forward import Gates, OddClassifier, forward
+from karat.training.odd.forward import Block, Gates, OddClassifier, forward
 from karat.training.odd.trainer import OddTrainer
 
 __all__ = [
     "Batches",
     "BiasSchedule",
+    "Block",
     "FixedSet",
     "FreshBatches",
     "FrozenBias",

@@ -99,7 +99,7 @@ class ProportionalNoise:
 
 @dataclass(frozen=True, kw_only=True)
 class ShrinkingNoise:
-    """sigma_rho = b (log log log d)^3 / sqrt(log d) before `first_phase` steps, b (log log log d)^3 / log d after.
+    """sigma_rho = b L^3 / sqrt(log d) for `first_phase` steps, b L^3 / log d after, L = log log log d.
 
     Reading: the paper's Theta(.) is taken as 1; below d = 16, where log log log d <= 0, there is no noise.
 
@@ -123,7 +123,7 @@ def triple_log(d: float) -> float:
     """log log log d, and 0 where it is negative or undefined (d <= e^e = 15.2).
 
     >>> triple_log(15), round(triple_log(200), 4)
-    (0.0, 0.511)
+    (0.0, 0.5113)
     """
     return max(0.0, math.log(math.log(math.log(d)))) if d > math.e else 0.0
 

@@ -1,0 +1,24 @@
+"""Certificates: provable lower bounds on the worst margin in a ball, and brackets with attacks."""
+
+from karat.certificates.bracket import ErrorBracket, bracket, bracket_curve, robust_error_bracket
+from karat.certificates.certificate import STATUSES, Certificate, SoundnessError
+from karat.certificates.ladder import certify
+from karat.certificates.layers import UnsupportedLayer
+from karat.certificates.radius import RadiusBracket, minimal_radius_bracket
+from karat.certificates.smoothing import SmoothedCertificate, smoothed_certificate
+
+__all__ = [
+    "STATUSES",
+    "Certificate",
+    "ErrorBracket",
+    "RadiusBracket",
+    "SmoothedCertificate",
+    "SoundnessError",
+    "UnsupportedLayer",
+    "bracket",
+    "bracket_curve",
+    "certify",
+    "minimal_radius_bracket",
+    "robust_error_bracket",
+    "smoothed_certificate",
+]

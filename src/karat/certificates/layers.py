@@ -1,0 +1,140 @@
+"""A user's model as a chain of affine layers and activations, each able to bound what passes through it."""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from karat.certificates.profile import Profile, profile_of
+from karat.core.activations import LeakyRelu, Relu
+from karat.core.norms import norm
+
+SUPPORTED = (
+    "Sequential, Linear, Conv2d, AvgPool2d, BatchNorm1d/2d, Flatten, Identity, Dropout, ReLU and LeakyReLU"
+)
+
+
+class UnsupportedLayer(TypeError):
+    """A model holds a layer that no certificate knows; the message names it."""
+
+
+def named_layers(model: nn.Module, name: str = "model") -> list[tuple[str, nn.Module]]:
+    """The layers of nested Sequential containers in order, with their names; Identity and Dropout left out.
+
+    Raises:
+        UnsupportedLayer: naming the first layer that is not known.
+    """
+    if isinstance(model, nn.Identity | nn.Dropout):
+        return []
+    if isinstance(model, nn.Sequential):
+        children = list(model.named_children())
+        return [entry for key, child in children for entry in named_layers(child, f"{name}.{key}")]
+    if isinstance(model, nn.Linear | nn.Conv2d | nn.AvgPool2d | nn.Flatten | nn.ReLU | nn.LeakyReLU):
+        return [(name, model)]
+    if isinstance(model, nn.BatchNorm1d | nn.BatchNorm2d) and model.track_running_stats:
+        return [(name, model)]
+    raise UnsupportedLayer(
+        f"no certificate knows the layer `{type(model).__name__}` at `{name}`; known are {SUPPORTED}."
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Affine:
+    """An affine map of (n, ...) samples, and the same map with absolute weights and no bias.
+
+    Args:
+        layer: the torch layer, in float64; kind: linear, conv, norm, pool or flatten;
+        terms: summands of one output, for the rounding bound.
+    """
+
+    layer: nn.Module
+    kind: str
+    terms: int
+
+    def forward(self, x: Tensor) -> Tensor:
+        """L x + b."""
+        return self.layer(x)
+
+    def absolute(self, x: Tensor) -> Tensor:
+        """|L| x, without bias."""
+        layer: Any = self.layer
+        if self.kind == "linear":
+            return functional.linear(x, layer.weight.abs())
+        if self.kind == "conv":
+            return functional.conv2d(
+                x, layer.weight.abs(), None, layer.stride, layer.padding, layer.dilation, layer.groups
+            )
+        if self.kind == "norm":
+            shape = [1, -1] + [1] * (x.dim() - 2)
+            return x * _norm_scale(layer).abs().reshape(shape)
+        return self.layer(x)  # pooling and flattening have no negative weights and no bias
+
+    def offset(self, shape: torch.Size) -> Tensor:
+        """The output (1, ...) at zero input: the bias."""
+        return self.forward(torch.zeros((1, *shape), dtype=torch.float64))
+
+    def row_norms(self, shape: torch.Size, q: float) -> Tensor:
+        """Bounds (1, ...) on the l_q norm of every output's row of L, for dense and convolutional layers."""
+        weight: Tensor = self.layer.weight.detach()  # type: ignore[operator]
+        if self.kind == "linear":
+            return norm(weight, q).unsqueeze(0)
+        ones = torch.ones((1, *shape), dtype=torch.float64)
+        if q == 1:
+            return self.absolute(ones)
+        layer: Any = self.layer
+        place = (layer.stride, layer.padding, layer.dilation, layer.groups)
+        if q == 2:
+            return functional.conv2d(ones, weight.square(), None, *place).sqrt()
+        largest = weight.abs().flatten(1).amax(dim=1).reshape(1, -1, 1, 1)
+        return torch.ones_like(functional.conv2d(ones, weight, None, *place)) * largest
+
+    def pull_back(self, coefficient: Tensor, shape: torch.Size, *, absolute: bool = False) -> Tensor:
+        """L' (or |L|') applied to (N, ...) rows over outputs: rows over inputs of the given shape."""
+        with torch.enable_grad():
+            zero = torch.zeros((len(coefficient), *shape), dtype=torch.float64, requires_grad=True)
+            image = self.absolute(zero) if absolute else self.forward(zero)
+            (back,) = torch.autograd.grad(image, zero, coefficient.reshape(image.shape))
+        return back.detach()
+
+
+def _norm_scale(layer: Any) -> Tensor:
+    scale = torch.rsqrt(layer.running_var + layer.eps)
+    return scale if layer.weight is None else scale * layer.weight
+
+
+def chain_of(model: nn.Module) -> list[Affine | Profile]:
+    """The model's layers as affine maps and scalar functions."""
+    chain: list[Affine | Profile] = []
+    for name, layer in named_layers(model):
+        if isinstance(layer, nn.ReLU):
+            chain.append(profile_of(Relu()))
+        elif isinstance(layer, nn.LeakyReLU):
+            if not 0 <= layer.negative_slope <= 1:
+                raise UnsupportedLayer(f"`LeakyReLU` at `{name}` must have a slope in [0, 1].")
+            chain.append(profile_of(LeakyRelu(float(layer.negative_slope))))
+        elif isinstance(layer, nn.Linear):
+            chain.append(Affine(layer, "linear", layer.in_features + 1))
+        elif isinstance(layer, nn.Conv2d):
+            if layer.padding_mode != "zeros":
+                raise UnsupportedLayer(f"`Conv2d` at `{name}` must pad with zeros.")
+            terms = layer.in_channels // layer.groups * math.prod(layer.kernel_size) + 1
+            chain.append(Affine(layer, "conv", terms))
+        elif isinstance(layer, nn.BatchNorm1d | nn.BatchNorm2d):
+            chain.append(Affine(layer, "norm", 8))
+        else:
+            window = layer.kernel_size if isinstance(layer, nn.AvgPool2d) else 1
+            terms = window * window if isinstance(window, int) else math.prod(window)
+            chain.append(Affine(layer, "flatten" if isinstance(layer, nn.Flatten) else "pool", terms))
+    return chain
+
+
+def dense(W: Tensor, b: Tensor | None = None) -> Affine:
+    """The affine map of a matrix."""
+    layer = nn.Linear(W.shape[1], W.shape[0], bias=b is not None, dtype=torch.float64)
+    layer.weight.data = W.detach().double()
+    if b is not None:
+        layer.bias.data = b.detach().double()
+    return Affine(layer, "linear", W.shape[1] + 1)

@@ -1,0 +1,268 @@
+"""Checks of the convergence theorems: gaps to the best robust loss nearby, regret, exits, patterns."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from karat.bounds.convergence import (
+    corollary_steps,
+    curvature_constant,
+    deep_width,
+    two_layer_steps,
+    two_layer_width,
+)
+from karat.claims.claim import Check, Finding
+from karat.claims.curves import curves, power, say, select, setting, with_caveat
+from karat.claims.evaluate import lower_bound_finding, upper_bound_finding, values_of
+from karat.core.statistics import t_interval
+from karat.experiments.convergence.two_layer import SLOPE_LIPSCHITZ
+from karat.experiments.record import Record
+
+
+def _two_layer(config: Mapping[str, Any]) -> list[str]:
+    """Hypotheses of Theorem 5.1, hidden constants read as 1."""
+    needed = two_layer_width(config["R"], config["tol"])
+    steps = two_layer_steps(config["m"], config["lr"])
+    checks = [
+        (config["m"] >= needed, f"Thm 5.1: m >= R^4/tol^2 = {needed:.3g}, m = {config['m']}"),
+        (config["steps"] >= steps, f"Thm 5.1: steps >= sqrt(m)/lr = {steps:.0f}, steps = {config['steps']}"),
+    ]
+    return [text for met, text in checks if not met]
+
+
+def _corollary(config: Mapping[str, Any]) -> list[str]:
+    needed = two_layer_width(config["R"], config["tol"])
+    steps = corollary_steps(config["R"], config["tol"], config["lr"])
+    checks = [
+        (config["m"] >= needed, f"Cor 5.1: m >= R^4/tol^2 = {needed:.3g}, m = {config['m']}"),
+        (
+            config["steps"] >= steps,
+            f"Cor 5.1: steps >= R^2/(tol lr) = {steps:.0f}, steps = {config['steps']}",
+        ),
+    ]
+    return [text for met, text in checks if not met]
+
+
+def _deep(config: Mapping[str, Any]) -> list[str]:
+    needed = deep_width(config["R"], config["depth"], config["tol"], config["d"])
+    met = config["m"] >= needed
+    return [] if met else [f"Thm 4.1: m >= R^9 depth^16/tol^7 = {needed:.2g} at depth {config['depth']}"]
+
+
+def _reached(records: Sequence[Record]) -> Finding:
+    """Gap of the strongest attack against the target."""
+    own = select(records, attack="worst")
+    finding = upper_bound_finding(values_of(own, "final_gap"), own[0].config["tol"])
+    width = sum(r.values["reference"] - r.values["reference_bound"] for r in own) / len(own)
+    return with_caveat(
+        finding,
+        "min_t L_A less the certified lower bound of the linearised problem in the same ball; "
+        "negative gaps mean "
+        f"that the unprojected run has gone beyond the ball. Width of the certificate {width:.1g}.",
+    )
+
+
+def _any_attack(records: Sequence[Record]) -> Finding:
+    """The largest gap over all perturbation functions, and what the robust loss does under weak ones."""
+    attacks = sorted({record.config["attack"] for record in records})
+    gaps = {name: values_of(select(records, attack=name), "final_gap") for name in attacks}
+    worst = max(gaps, key=lambda name: sum(gaps[name]) / len(gaps[name]))
+    finding = upper_bound_finding(gaps[worst], records[0].config["tol"])
+    robust = {
+        name: sum(values_of(select(records, attack=name), "robust_loss")) / len(gaps[name])
+        for name in attacks
+    }
+    listed = ", ".join(
+        f"{name} {sum(gaps[name]) / len(gaps[name]):+.3f} ({robust[name]:.2f})" for name in attacks
+    )
+    return with_caveat(
+        finding,
+        f"Gap of every perturbation function, in brackets the final robust loss: {listed}.",
+        "The guarantee speaks of the loss under the attack used, not of the robust one.",
+    )
+
+
+def _regret(records: Sequence[Record]) -> Finding:
+    """The largest c that the recursion needed along any run, against C L."""
+    needed = [float(r.values["regret_constant"]) for r in records if r.values["regret_constant"] is not None]
+    limit = curvature_constant(SLOPE_LIPSCHITZ[records[0].config["activation"]])
+    finding = upper_bound_finding(needed, limit, deterministic=True)
+    return with_caveat(
+        finding,
+        "Largest c for which |W_t - W_*|^2 grows as the recursion allows, over all steps and runs, "
+        "with lr^2 |grad|^2 "
+        "as its last term; negative: the recursion held without its curvature term.",
+    )
+
+
+def _exit(records: Sequence[Record]) -> Finding:
+    """Share of runs that stay in B(3R) or were within tol of the target before they left."""
+    good, left = [], 0
+    for record in records:
+        values, tol = record.values, record.config["tol"]
+        outside = values["left_triple"] is not None
+        left += outside
+        good.append(not outside or values["loss_before_exit"] <= values["target_loss"] + tol)
+    finding = lower_bound_finding([sum(good) / len(good)], 1.0, deterministic=True)
+    return with_caveat(
+        finding, f"{left} of {len(records)} runs left B(3R), after {len(records) - left} stayed inside."
+    )
+
+
+def _small_loss(records: Sequence[Record]) -> Finding:
+    m = max(record.config["m"] for record in records)
+    own = select(records, m=m)
+    finding = upper_bound_finding(values_of(own, "best_loss"), own[0].config["tol"])
+    robust = sum(values_of(own, "robust_loss")) / len(own)
+    return with_caveat(
+        finding,
+        f"m = {m}; robust loss over the finite sets at the end {robust:.3f}, |W - W0|_F "
+        f"{sum(values_of(own, 'frobenius')) / len(own):.2f}.",
+    )
+
+
+def _deep_gap(records: Sequence[Record]) -> Finding:
+    depth, m = max(r.config["depth"] for r in records), max(r.config["m"] for r in records)
+    own = select(records, depth=depth, m=m, attack="worst")
+    finding = upper_bound_finding(values_of(own, "final_gap"), own[0].config["tol"])
+    rows = []
+    for at in sorted({r.config["depth"] for r in records}):
+        cells = select(records, depth=at, attack="worst")
+        widths = sorted({r.config["m"] for r in cells})
+        gaps = [sum(values_of(select(cells, m=w), "final_gap")) / len(select(cells, m=w)) for w in widths]
+        rows.append(f"depth {at}: " + ", ".join(f"{gap:+.3f}" for gap in gaps))
+    return with_caveat(
+        finding,
+        f"Gaps at m = {', '.join(str(w) for w in widths)}; " + "; ".join(rows) + ".",
+        f"Shown: depth {depth}, m = {m}.",
+    )
+
+
+def _patterns(records: Sequence[Record]) -> Finding:
+    """Exponents in m of pattern change, row movement and Frobenius movement of projected runs."""
+    own = select(records, projected=True)
+
+    def slope(name: str, predicted: float, side: Any = "equal") -> Finding:
+        x, table = curves(own, setting("m"), lambda r: float(r.values[name]))
+        return power(x, table, predicted, side=side)
+
+    changed = slope("pattern_change", -1 / 3, "at most")
+    rows, frobenius = slope("rows", -0.5), slope("frobenius", 0.0)
+    gaps = {
+        m: [abs(g) for g in values_of(select(own, m=m), "final_gap")]
+        for m in sorted({r.config["m"] for r in own})
+    }
+    listed = ", ".join(f"{sum(v) / len(v):.4f}" for v in gaps.values())
+    return with_caveat(
+        changed,
+        f"Exponents in m: signs {say(changed)}, largest row {say(rows)}, Frobenius {say(frobenius)}; "
+        f"|gap| at m = {', '.join(map(str, gaps))}: {listed}.",
+    )
+
+
+def _start_norms(records: Sequence[Record]) -> Finding:
+    """Mean length of the layers at the widest start against 4/3."""
+    m = max(record.config["m"] for record in records)
+    own = select(records, m=m)
+    by_seed: dict[int, list[float]] = {}
+    for record in own:
+        by_seed.setdefault(record.seed, []).append(float(record.values["norm_mean"]))
+    means = [sum(v) / len(v) for v in by_seed.values()]
+    finding = upper_bound_finding(means, 4 / 3)
+    high = max(values_of(own, "norm_high"))
+    if high > 4 / 3:
+        finding = replace(finding, verdict="fails")
+    exact = math.sqrt(2)
+    interval = t_interval(means) if len(means) > 1 else None
+    return with_caveat(
+        replace(finding, interval=interval),
+        f"Mean |x^(h)| over inputs and layers at m = {m}; the largest is {high:.2f}. No activation "
+        f"follows A, so that the "
+        f"printed N(0, 2/m) gives lengths near sqrt 2 = {exact:.3f}, outside [2/3, 4/3]; N(0, 1/m) "
+        f"would give 1.",
+    )
+
+
+def _shift(records: Sequence[Record]) -> Finding:
+    finding = upper_bound_finding(values_of(records, "equivalence"), 1e-9, deterministic=True)
+    return with_caveat(finding, "Relative difference of the outputs of shifted input and changed W_1.")
+
+
+_READING = (
+    "L_*(W_*) is a minimum over nets, replaced by the linearised problem over the same ball with a "
+    "certified lower "
+    "bound. Finite perturbation sets make the strongest attack exact. Hidden constants read as 1."
+)
+
+CHECKS = (
+    Check(
+        claim_id="convergence.thm5.1",
+        experiment="convergence.thm5.1",
+        evaluate=_reached,
+        hypotheses=_two_layer,
+        reading=_READING,
+        headline=True,
+    ),
+    Check(
+        claim_id="convergence.def3.2",
+        experiment="convergence.thm5.1",
+        evaluate=_any_attack,
+        hypotheses=_two_layer,
+        reading="The theorem's bound for identity, one-step, random, discontinuous and worst "
+        "perturbation functions.",
+    ),
+    Check(
+        claim_id="convergence.thm5.1.regret",
+        experiment="convergence.thm5.1",
+        evaluate=_regret,
+        reading="W_* is the linearised optimum; c = C L from the proof, C the Lipschitz constant of phi'.",
+    ),
+    Check(
+        claim_id="convergence.thm5.1.exit",
+        experiment="convergence.exit",
+        evaluate=_exit,
+        reading="Target: the robust loss of the linearised optimum plus tol.",
+    ),
+    Check(
+        claim_id="convergence.cor5.1",
+        experiment="convergence.cor5.1",
+        evaluate=_small_loss,
+        hypotheses=_corollary,
+        reading="R = 8, whose ball holds a function of small robust loss; T = R^2/(tol lr).",
+        headline=True,
+    ),
+    Check(
+        claim_id="convergence.appC.2",
+        experiment="convergence.appC.2",
+        evaluate=_small_loss,
+        reading="w on the sphere of radius sqrt d; the width tol^-(d+1) of the statement has a "
+        "hidden constant.",
+    ),
+    Check(
+        claim_id="convergence.thm4.1",
+        experiment="convergence.thm4.1",
+        evaluate=_deep_gap,
+        hypotheses=_deep,
+        reading=_READING,
+        headline=True,
+    ),
+    Check(
+        claim_id="convergence.eq10",
+        experiment="convergence.width",
+        evaluate=_patterns,
+        reading="Two-layer nets projected to the Frobenius ball R; signs at the centres.",
+    ),
+    Check(
+        claim_id="convergence.lemA.2",
+        experiment="convergence.thm4.1",
+        evaluate=_start_norms,
+        reading="Start exactly as printed: entries of A from N(0, 2/m), no activation after A.",
+    ),
+    Check(
+        claim_id="convergence.lemA.4",
+        experiment="convergence.thm4.1",
+        evaluate=_shift,
+        reading="An identity, checked to rounding.",
+    ),
+)

@@ -1,0 +1,181 @@
+"""The command sweep: grids times seeds, with what they will cost said before they start."""
+
+import sys
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from karat.cli.errors import BAD_INPUT, Failure, bad_input
+from karat.cli.options import (
+    Device,
+    EngineName,
+    Fresh,
+    Json,
+    Scale,
+    Scheduler,
+    Seeds,
+    Settings,
+    StorePath,
+    Workers,
+)
+from karat.cli.output import number, print_json, print_pairs
+from karat.cli.session import (
+    bar,
+    engine_named,
+    experiment_named,
+    mention_other_source,
+    open_store,
+    overrides,
+    require_success,
+    resumable,
+)
+
+if TYPE_CHECKING:
+    from karat.lab import Outcome, Store, Sweep, Target
+    from karat.lab.cost import CostModel, Estimate
+
+Grid = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--grid", metavar="KEY=VALUES", help="An axis: d=1000,2000 or mu=1:10:10[:log]; repeatable."
+    ),
+]
+Adaptive = Annotated[
+    str | None,
+    typer.Option(
+        metavar="VALUE=LEVEL", help="Stop the seeds of a config when its side of the level is known."
+    ),
+]
+
+
+def sweep(
+    experiment: Annotated[str, typer.Argument(help="Name, or package.module:ATTRIBUTE of your own.")],
+    grid: Grid = None,
+    scale: Scale = "quick",
+    seeds: Seeds = None,
+    settings: Settings = None,
+    adaptive: Adaptive = None,
+    level: Annotated[float, typer.Option(help="Confidence of the adaptive intervals.")] = 0.95,
+    assume: Annotated[
+        str, typer.Option(help="gaussian or bounded (values in [0, 1]), with --adaptive.")
+    ] = "gaussian",
+    least: Annotated[int, typer.Option(help="Seeds before the first verdict, with --adaptive.")] = 3,
+    estimate: Annotated[bool, typer.Option("--estimate", help="Only say what it would cost.")] = False,
+    device: Device = "cpu",
+    store: StorePath = None,
+    workers: Workers = None,
+    engine: EngineName = "local",
+    scheduler: Scheduler = None,
+    fresh: Fresh = False,
+    json: Json = False,
+) -> None:
+    """Run an experiment on a grid; the preset's own axes are its default. The same command resumes."""
+    from karat.api import plan_sweep
+    from karat.lab import run_sweep
+
+    chosen = engine_named(engine, scheduler, workers)
+    question = experiment_named(experiment)
+    with bad_input():
+        target = _target(adaptive, level, assume, least)
+        fixed = overrides(question, settings, device)
+        planned = plan_sweep(experiment, scale, seeds, _axes(grid), fixed, target)
+    told: list[Estimate] = []
+    progress = bar()
+
+    def tell(found: "Estimate", model: "CostModel") -> None:
+        told.append(found)
+        progress.expect(lambda record: model.seconds(record.config), found.seconds)
+        print(
+            f"karat: {cost_line(found, getattr(chosen, 'workers', 1), adaptive is not None)}", file=sys.stderr
+        )
+
+    with open_store(store) as place:
+        mention_other_source(place, planned.cells, fresh)
+        with resumable(place, planned.cells):
+            outcome = run_sweep(
+                planned,
+                place,
+                chosen,
+                progress=progress,
+                fresh=fresh,
+                calibrated=tell,
+                only_calibrate=estimate,
+            )
+        _print(planned, outcome, told, place, json)
+        lost = place.records(planned.experiment, set(planned.plan()["hashes"]), "failed")
+    require_success([record for record in lost if record.seed < planned.seeds], outcome.planned)
+
+
+def cost_line(found: "Estimate", workers: int, adaptive: bool) -> str:
+    """Return "180 cells to go: about 0:36:00 of CPU time (90 %: 0:30:00 to 0:45:00), ..."."""
+    spans = [str(timedelta(seconds=round(s))) for s in (found.seconds, found.low, found.high)]
+    wall = timedelta(seconds=round(found.seconds / max(workers, 1)))
+    most = "at most " if adaptive else ""
+    shared = f", {wall} on {workers} workers" if workers > 1 else ""
+    return (
+        f"{most}{found.cells} cells to go: about {spans[0]} of CPU time{shared} "
+        f"(90 %: {spans[1]} to {spans[2]}, from {found.measured} configs)."
+    )
+
+
+def _axes(grid: list[str] | None) -> dict[str, str]:
+    found = {}
+    for text in grid or []:
+        key, equals, values = text.partition("=")
+        if not equals or not key.strip() or not values.strip():
+            raise Failure(f"`--grid` must be KEY=VALUES, such as d=1000,2000, got {text!r}.", BAD_INPUT)
+        found[key.strip()] = values.strip()
+    return found
+
+
+def _target(text: str | None, level: float, assume: str, least: int) -> "Target | None":
+    if text is None:
+        return None
+    from karat.lab import Target
+
+    name, equals, edge = text.partition("=")
+    try:
+        number = float(edge)
+    except ValueError:
+        equals = ""
+        number = 0.0
+    if not equals or not name.strip():
+        message = f"`--adaptive` must be VALUE=LEVEL, such as robust_error=0.3, got {text!r}."
+        raise Failure(message, BAD_INPUT)
+    return Target(value=name.strip(), level=number, confidence=level, assume=assume, least=least)  # type: ignore[arg-type]
+
+
+def _print(
+    planned: "Sweep", outcome: "Outcome", told: Sequence["Estimate"], store: "Store", json: bool
+) -> None:
+    target = planned.target
+    if json:
+        body: dict[str, Any] = {
+            "experiment": planned.experiment,
+            "scale": planned.scale,
+            "axes": planned.axes,
+            "seeds": planned.seeds,
+            **vars(outcome),
+            "estimate": vars(told[0]) if told else None,
+            "adaptive": vars(target) | {"method": target.method} if target else None,
+            "store": str(store.path),
+        }
+        print_json(body)
+        return
+    axes = [f"{name} ({len(values)})" for name, values in planned.axes.items()]
+    stored = ", ".join(f"{count} {status}" for status, count in sorted(outcome.statuses.items()))
+    pairs = [
+        ("experiment", f"{planned.experiment}, scale {planned.scale}"),
+        ("grid", f"{' x '.join(axes) or 'one config'}, {planned.seeds} seeds"),
+        ("cells", f"{stored or 'none'} of {outcome.planned}; {outcome.computed} computed now"),
+    ]
+    if target:
+        sides = ", ".join(f"{outcome.sides.get(side, 0)} {side}" for side in ("above", "below", "open"))
+        pairs += [
+            ("adaptive", f"{target.value} against {number(target.level)}: {sides}"),
+            ("saved", f"{outcome.saved} cells"),
+            ("method", f"{target.method}; {100 * target.confidence:g} % per config, whenever its seeds stop"),
+        ]
+    print_pairs([*pairs, ("records", str(store.path)), ("maps", "karat report")])

@@ -1,0 +1,125 @@
+"""Intervals that stay valid when seeds are added until the answer is clear (confidence sequences).
+
+Each interval covers the mean with the stated probability at all numbers of seeds at once,
+
+    P(mean in I_n for every n) >= level,
+
+so looking after every seed and stopping for any reason costs no coverage. All of them invert a test
+martingale E_n(mean), E_0 = 1, by Ville's inequality: I_n = {mean : E_n(mean) < 1 / (1 - level)}. None depends
+on the order of the values.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from scipy.optimize import brentq
+from scipy.special import betaln, logsumexp, xlog1py, xlogy
+
+from karat.core.checks import require_integer
+from karat.core.statistics import Interval
+
+SPREAD = 10.0
+"""Prior standard deviation of (mean - hypothesis) / sigma in `anytime_t_interval`: large, for away from a
+phase boundary the distance is many standard deviations. Any value is valid; it only moves power about."""
+
+_BETS = (np.arange(24) + 0.5) / 24
+_EDGE = 1e-12
+
+
+def anytime_t_interval(values: Sequence[float], level: float = 0.95) -> Interval:
+    """Interval for the mean of Gaussian values of unknown variance, valid at every number of values.
+
+        E_n(mu) = sqrt(g) ((1 + T) / (1 + g T))^(n/2),   T = n (mean - mu)^2 / sum (x - mean)^2,
+        g = 1 / (1 + n SPREAD^2)
+
+    the scale-invariant likelihood ratio with a Gaussian mixture over the effect size.
+
+    Holds when: the values are independent and Gaussian, as Student's interval wants them.
+    Reading: Wang and Ramdas, Anytime-valid t-tests and confidence sequences for Gaussian means with unknown
+    variance (2025), after Lai (1976). Finite from three values on at the usual levels.
+    """
+    array = _checked(values, level)
+    n, mean = len(array), float(array.mean())
+    g = 1 / (1 + n * SPREAD**2)
+    growth = math.exp(-math.log((1 - level) ** 2 * g) / n)
+    if n < 2 or growth * g >= 1:
+        return Interval(-math.inf, math.inf, level)
+    half = math.sqrt((growth - 1) / (1 - growth * g) * float(((array - mean) ** 2).sum()) / n)
+    return Interval(mean - half, mean + half, level)
+
+
+def anytime_proportion_interval(successes: int, trials: int, level: float = 0.95) -> Interval:
+    """Interval for a probability from independent yes-or-no outcomes, valid at every number of trials.
+
+        E_n(p) = B(s + 1/2, n - s + 1/2) / B(1/2, 1/2) / (p^s (1 - p)^(n - s))
+
+    Reading: Robbins' mixture over a Jeffreys prior; no approximation.
+
+    >>> interval = anytime_proportion_interval(0, 10)
+    >>> interval.low, round(interval.high, 3)
+    (0.0, 0.377)
+    """
+    Interval(0.0, 1.0, level)  # refuses a level that is none
+    require_integer(trials, "trials", "anytime_proportion_interval", minimum=1)
+    require_integer(successes, "successes", "anytime_proportion_interval", minimum=0)
+    if successes > trials:
+        raise ValueError(
+            f"`successes` of `anytime_proportion_interval` must be at most {trials}, got {successes}."
+        )
+    misses = trials - successes
+    mixture = float(betaln(successes + 0.5, misses + 0.5) - betaln(0.5, 0.5)) + math.log1p(-level)
+
+    def excess(p: float) -> float:
+        return mixture - float(xlogy(successes, p) + xlog1py(misses, -p))
+
+    share = successes / trials
+    low = _root(excess, _EDGE, share) if successes else 0.0
+    high = _root(excess, share, 1 - _EDGE) if misses else 1.0
+    return Interval(low, high, level)
+
+
+def anytime_bounded_interval(values: Sequence[float], level: float = 0.95) -> Interval:
+    """Interval for the mean of any independent values in [0, 1], valid at every number of values.
+
+        E_n(m) = average over bets u of prod_i (1 + u (x_i - m) / m), and its mirror image for the upper end
+
+    Nothing is assumed about the distribution, so a rare outlier that no seed has shown so far is allowed for:
+    far fewer cells can be decided than with `anytime_t_interval`.
+
+    Reading: a uniform mixture of constant bets instead of the adaptive ones of Waudby-Smith and Ramdas (2024);
+    each end takes half of 1 - level.
+    """
+    array = _checked(values, level)
+    if array.min() < 0 or array.max() > 1:
+        raise ValueError("`values` of `anytime_bounded_interval` must lie in [0, 1].")
+    return Interval(_lower_end(array, level), 1 - _lower_end(1 - array, level), level)
+
+
+def _checked(values: Sequence[float], level: float) -> np.ndarray:
+    """The values as an array: at least one, all finite; a level that is none is refused by `Interval`."""
+    Interval(0.0, 1.0, level)
+    array = np.asarray(values, dtype=float)
+    if array.ndim != 1 or len(array) == 0 or not np.isfinite(array).all():
+        raise ValueError("`values` of an interval must be at least one finite number.")
+    return array
+
+
+def _lower_end(array: np.ndarray, level: float) -> float:
+    """Largest m that the bets on a larger mean refute."""
+    wanted = math.log(2 / (1 - level))
+
+    def excess(m: float) -> float:
+        wealth = np.log1p(np.outer(_BETS, array / m - 1)).sum(axis=1)
+        return float(logsumexp(wealth)) - math.log(len(_BETS)) - wanted
+
+    top = min(max(float(array.mean()), _EDGE), 1 - _EDGE)
+    return _root(excess, _EDGE, top) if excess(_EDGE) > 0 else 0.0
+
+
+def _root(excess: Callable[[float], float], low: float, high: float) -> float:
+    """Where a monotone function changes sign; an end where it does not."""
+    at_low, at_high = excess(low), excess(high)
+    if at_low * at_high >= 0:
+        return low if abs(at_low) < abs(at_high) else high
+    return float(brentq(excess, low, high, xtol=1e-12))

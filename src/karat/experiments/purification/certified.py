@@ -1,0 +1,55 @@
+"""Robust accuracy as [certificate, strongest attack], at the radius of the attacks and around it."""
+
+from typing import Any
+
+import torch
+
+from karat.attacks import PGD, Steepest, Strongest
+from karat.certificates import certify
+from karat.data import Samples, SparseCoding
+from karat.experiments.purification.regime import Regime, universal
+from karat.nets import OddTwoLayer
+
+FACTORS = (0.5, 1.0, 1.5, 2.0)
+"""Radii of the certified curve, in units of tau."""
+
+CURVE_FROM = 40
+"""Points from which on a whole curve is certified; with fewer only the radius tau itself."""
+
+
+def certified(
+    config: Regime, model: SparseCoding, net: OddTwoLayer, test: Samples, generator: torch.Generator
+) -> dict[str, Any]:
+    """Shares proven robust and not broken of the first `n_certify` test points; nothing if that is zero.
+
+    Reading: the certificate speaks of E_rho f, the net that is trained and attacked here.
+    """
+    if config.n_certify == 0:
+        return {}
+    few = test.take(slice(0, config.n_certify)).to(torch.float64)
+    exact = net.replace(W=net.W.double(), b=net.b.double())
+    fixed, fast = universal(model, config.p), Steepest()
+    attack = Strongest((fixed, fast, PGD(steps=30, start=fast), PGD(steps=30, start=fixed)))
+    factors = FACTORS if config.n_certify >= CURVE_FROM else (1.0,)
+    rows = []
+    for factor in factors:
+        found = certify(
+            exact,
+            few.x,
+            few.y,
+            config.ball(model, factor),
+            config.certify_seconds,
+            attack=attack,
+            generator=generator,
+        )
+        broken, unproven = found.error_bracket
+        rows.append((1 - unproven, 1 - broken))
+    proven, unbroken = rows[factors.index(1.0)]
+    values: dict[str, Any] = {"certified": proven, "pgd_few": unbroken, "undecided": unbroken - proven}
+    if len(factors) > 1:
+        values |= {
+            "certified_factors": list(factors),
+            "certified_curve": [row[0] for row in rows],
+            "unbroken_curve": [row[1] for row in rows],
+        }
+    return values

@@ -1,0 +1,110 @@
+"""How a store file is opened, and every way it can fail in one sentence."""
+
+import sqlite3
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+from karat.lab import schema
+
+PATIENCE = 60.0
+"""Seconds to wait for another process that is writing."""
+
+
+class StoreError(Exception):
+    """A store cannot be opened, read or written; the message is one line that names the file."""
+
+
+@contextmanager
+def guard(path: Path) -> Iterator[None]:
+    """Turn every way a file can fail into one line."""
+    try:
+        yield
+    except schema.SchemaError as error:
+        raise StoreError(f"{path}: {error}") from error
+    except sqlite3.Error as error:
+        raise StoreError(f"{path}: {_reason(error)}") from error
+    except OSError as error:
+        raise StoreError(f"{path}: the folder cannot be made ({error.strerror}).") from error
+
+
+def open_to_read(path: Path) -> sqlite3.Connection:
+    """Open beside a running writer if the folder allows its lock files, else the file as it is."""
+    for mode in ("mode=ro", "immutable=1"):
+        connection = _connect(path, mode)
+        try:
+            if schema.check(connection) != schema.VERSION:
+                raise schema.SchemaError("an empty or older store; `karat run` brings it up to date.")
+            return connection
+        except BaseException as error:
+            connection.close()
+            if mode == "immutable=1" or _code(error) != sqlite3.SQLITE_CANTOPEN:
+                raise
+    raise AssertionError("unreachable")
+
+
+def open_to_write(path: Path) -> sqlite3.Connection:
+    """Open or make a store; one of an older layout is copied aside before it is brought up to date."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    connection = _connect(path, "mode=rwc")
+    try:
+        # Nothing may be written into a file before it is known to be ours.
+        version = schema.check(connection)
+        if 0 < version < schema.VERSION:
+            _copy(connection, unused(path, f".v{version}.bak"))
+        schema.upgrade(connection)
+        _write_ahead(connection)
+        connection.execute("PRAGMA synchronous = FULL")
+        return connection
+    except BaseException:
+        connection.close()
+        raise
+
+
+def unused(path: Path, suffix: str) -> Path:
+    """Return the path with the suffix, numbered if that file exists: no backup replaces another."""
+    names = (f"{path.name}{suffix}{number}" for number in ["", *(f".{count}" for count in range(2, 1000))])
+    return next(place for name in names if not (place := path.with_name(name)).exists())
+
+
+def _connect(path: Path, mode: str) -> sqlite3.Connection:
+    address = f"{path.absolute().as_uri()}?{mode}"
+    return sqlite3.connect(address, uri=True, timeout=PATIENCE, isolation_level=None)
+
+
+def _copy(connection: sqlite3.Connection, target: Path) -> None:
+    with closing(sqlite3.connect(target)) as copy:
+        connection.backup(copy)
+
+
+def _write_ahead(connection: sqlite3.Connection) -> None:
+    """Let readers and a writer work side by side; SQLite does not wait for locks here, so we do."""
+    deadline = time.monotonic() + PATIENCE
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if _code(error) != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
+                raise
+            time.sleep(0.02)
+
+
+def _code(error: BaseException) -> int:
+    return int(getattr(error, "sqlite_errorcode", 0)) & 0xFF  # the low byte is the primary code
+
+
+def _reason(error: sqlite3.Error) -> str:
+    reasons = {
+        sqlite3.SQLITE_FULL: "the disk is full; finished cells are kept, free some space and run again.",
+        sqlite3.SQLITE_IOERR: "the disk cannot be read or written; finished cells are kept.",
+        sqlite3.SQLITE_READONLY: "the store cannot be written (read-only file or folder).",
+        sqlite3.SQLITE_CANTOPEN: "the store cannot be opened (no access to the file or its folder).",
+        sqlite3.SQLITE_BUSY: f"another program has kept the store locked for {PATIENCE:.0f} s.",
+        sqlite3.SQLITE_NOTADB: "not a karat store (not an SQLite file).",
+        sqlite3.SQLITE_CORRUPT: (
+            "not a karat store any more (the file is damaged); `karat store repair` saves what can be read."
+        ),
+    }
+    return reasons.get(_code(error), f"not a karat store, or a damaged one ({error}).")

@@ -1,0 +1,86 @@
+"""Functions of a tangent kernel's space: interpolants and separating functions, with their norms."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from karat.core.activations import Activation
+from karat.core.checks import require_labels, require_number
+from karat.core.kernels import gram, profile_of
+
+
+@dataclass(frozen=True, eq=False)
+class KernelFunction:
+    """g(x) = sum_j coefficients_j K(points_j, x), K the tangent kernel of an activation on the sphere.
+
+    Args:
+        points: (N, d) unit vectors; coefficients: (N,).
+    """
+
+    activation: Activation
+    points: Tensor
+    coefficients: Tensor
+
+    def __call__(self, x: Tensor) -> Tensor:
+        """Values (n,) at unit vectors x (n, d)."""
+        return gram(profile_of(self.activation), x, self.points) @ self.coefficients
+
+    @property
+    def norm(self) -> float:
+        """Norm in the kernel's space, sqrt(c' K c)."""
+        K = gram(profile_of(self.activation), self.points)
+        return float((self.coefficients @ K @ self.coefficients).clamp_min(0).sqrt())
+
+    def density(self, W: Tensor) -> Tensor:
+        """c(w)/p0(w) = sum_j coefficients_j phi'(<w, x_j>) x_j at every row of W, (m, d).
+
+        g(x) is the mean of <c(w)/p0(w), x> phi'(<w, x>) over w ~ N(0, I).
+        """
+        gates = self.activation.derivative(W @ self.points.to(W).T)
+        return (gates * self.coefficients.to(W)) @ self.points.to(W)
+
+    def random_feature_norm(self, W: Tensor) -> float:
+        """sup over w of |c(w)|/p0(w), over the rows of W: a lower estimate that grows with their number.
+
+        Ref: convergence, Lem C.1
+        """
+        return float(torch.linalg.vector_norm(self.density(W), dim=1).max())
+
+
+def interpolant(
+    activation: Activation, x: Tensor, targets: Tensor, *, ridge: float = 1e-10
+) -> KernelFunction:
+    """The function of smallest norm through the targets, its Gram matrix lifted by a ridge.
+
+    Args:
+        x: (N, d) unit vectors; targets: (N,).
+    """
+    require_number(ridge, "ridge", "interpolant", minimum=0)
+    K = gram(profile_of(activation), x.double())
+    lifted = K + ridge * K.diagonal().mean() * torch.eye(len(K), dtype=K.dtype)
+    return KernelFunction(activation, x.double(), torch.linalg.solve(lifted, targets.double()))
+
+
+def separating_function(activation: Activation, x: Tensor, y: Tensor) -> KernelFunction:
+    """The function of smallest norm with y g >= 1 at all points, by a support vector machine.
+
+    Reading: rescaled so that its smallest margin is exactly 1; points that cannot be separated (equal inputs
+        with different labels) are an error.
+    """
+    from sklearn.svm import SVC
+
+    labels = require_labels(y, len(x)).double()
+    points = x.double()
+    K = gram(profile_of(activation), points)
+    machine = SVC(C=1e8, kernel="precomputed", tol=1e-6, max_iter=200_000)
+    machine.fit(K.numpy(), labels.numpy())
+    coefficients = np.zeros(len(x))
+    coefficients[machine.support_] = machine.dual_coef_[0]
+    found = torch.from_numpy(coefficients)
+    smallest = float((labels * (K @ found)).min())
+    if smallest <= 0:
+        # Without an offset the machine's own intercept is lost: fall back to interpolating the labels.
+        return interpolant(activation, points, labels)
+    return KernelFunction(activation, points, found / smallest)

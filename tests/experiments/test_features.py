@@ -1,0 +1,130 @@
+"""The experiments of features at their tiny size, and the checks that read them."""
+
+from dataclasses import replace
+from functools import cache
+
+import pytest
+import torch
+
+from karat.claims import CHECKS, get_statement, judge_claim
+from karat.claims.features.reported import METHODS, REPORTED
+from karat.data import majority_law, parity_law
+from karat.data.pattern_dictionary import PatternDictionary
+from karat.experiments import EXPERIMENTS
+from karat.experiments.experiment import cells
+from karat.experiments.features.explicit_net import explicit_net
+from karat.experiments.features.learning import Config, draw, learn_features, rescaled_one_step
+from karat.experiments.features.tables import TINY
+from karat.experiments.features.teachers import classical_minimum
+from karat.lab.execute import execute
+
+NAMES = [name for name in EXPERIMENTS if name.startswith("features.")]
+
+
+@cache
+def _records(name):
+    return [execute(cell, show_traceback=True) for cell in cells(EXPERIMENTS[name], "tiny", 2)]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_experiment_runs_at_its_tiny_size(name):
+    assert {record.status for record in _records(name)} == {"done"}
+
+
+# These checks need images or a curve that the tiny size does not have; they must say so.
+WITHOUT_NUMBERS = {"tab3", "tab5", "fig18", "fig19", "fig23", "fig26"}
+
+
+@pytest.mark.parametrize("claim_id", [check for check in CHECKS if check.startswith("features.")])
+def test_every_check_reads_the_records_of_its_experiment(claim_id):
+    check = CHECKS[claim_id]
+    claim = judge_claim(get_statement(claim_id), check, _records(check.experiment), "tiny")
+    assert claim.verdict is not None
+    if claim_id.removeprefix("features.") in WITHOUT_NUMBERS:
+        assert claim.measured is not None or claim.caveat
+    else:
+        assert claim.measured is not None
+
+
+def test_a_run_away_from_the_printed_size_is_out_of_regime():
+    check = CHECKS["features.tab1"]
+    claim = judge_claim(get_statement(check.claim_id), check, _records(check.experiment), "tiny")
+    assert claim.verdict == "out of regime"
+    assert claim.hypotheses_unmet[0].startswith("Tab 1: d = 500")
+
+
+def test_every_cell_of_the_tables_is_reported():
+    assert len(REPORTED) == 8
+    assert all(set(cells) == set(METHODS) for cells in REPORTED.values())
+    assert REPORTED["tab1", ""]["ntk"].test == 86.4
+    assert REPORTED["tab3", "d=2000"]["one_step"].cos == 0.560
+
+
+def test_same_seed_gives_the_same_record():
+    cell = cells(EXPERIMENTS["features.tab1"], "tiny", 1, {"methods": ("network", "rf")})[0]
+    assert execute(cell).values == execute(cell).values
+
+
+def test_nothing_but_the_cosines_of_the_start_depends_on_d():
+    first, second = (
+        execute(cells(EXPERIMENTS["features.tab3"], "tiny", 1, {"d": d})[0]).values for d in (20, 5000)
+    )
+    for name in ("network_test", "ntk_test", "two_step_hinge", "step1_cos", "step2_cos_mean"):
+        assert first[name] == second[name]
+    assert first["rf_cos"] > 2 * second["rf_cos"]
+
+
+def test_pattern_space_and_input_space_find_the_same_direction():
+    config = replace(TINY, methods=(), pictures=False)
+    cosines = []
+    for engine in ("reduced", "input"):
+        problem = draw(replace(config, engine=engine), torch.Generator().manual_seed(0))
+        stages = learn_features(config, problem)
+        cosines.append(float(stages.two.cosines(problem.direction).abs().mean()))
+    assert all(value > 0.99 for value in cosines)
+
+
+def test_rescaling_changes_lengths_and_keeps_directions():
+    problem = draw(replace(TINY, methods=()), torch.Generator().manual_seed(0))
+    stages = learn_features(TINY, problem)
+    rescaled = rescaled_one_step(stages)
+    want = torch.linalg.vector_norm(stages.two.net.W, dim=1)
+    assert torch.allclose(torch.linalg.vector_norm(rescaled.net.W, dim=1), want, rtol=1e-5)
+    direction = problem.direction
+    assert torch.allclose(rescaled.cosines(direction), stages.one.cosines(direction), atol=1e-6)
+
+
+def test_unmatched_settings_are_refused_in_one_sentence():
+    base = {"d": 30, "D": 20, "k": 5, "n": 10, "pairs": 2, "steps": 5}
+    for change, message in (
+        ({"dictionary": "incoherent", "engine": "reduced"}, "cannot be reduced: the patterns are not orth"),
+        ({"optimiser": "adam", "engine": "reduced"}, "treats coordinates one by one"),
+        ({"sigma_zeta": 0.1, "engine": "reduced"}, "input noise leaves the span"),
+        ({"D": 40}, "must be at most `d` = 30, got 40"),
+        ({"methods": ("svm",)}, "must be one of"),
+        ({"lr_a": ()}, "at least one rate"),
+        ({"task": "hidden"}, "cannot remove the structure"),
+        ({"sigma_xi": 0.0, "second_step": "closed"}, "only with sigma_xi > 0"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            Config(**(base | change))
+
+
+def test_a_general_dictionary_goes_through_input_space():
+    config = Config(d=30, D=20, k=5, n=10, pairs=2, steps=5, dictionary="incoherent")
+    assert not config.reduced
+
+
+@pytest.mark.parametrize("law", [parity_law(5), parity_law(3, p_o=0.1), majority_law(5)])
+def test_the_explicit_net_is_right_on_every_count(law):
+    generator = torch.Generator().manual_seed(0)
+    model = PatternDictionary.draw(law, d=12, D=8, generator=generator)
+    samples = model.sample(2000, generator=generator)
+    net = explicit_net(model)
+    assert net.m == 3 * (law.k + 1)
+    assert float((net(samples.x) - samples.y).abs().max()) < 1e-9
+
+
+def test_the_classical_minimum_is_the_first_one():
+    assert classical_minimum((3, 5, 9, 15, 40), (0.9, 0.5, 0.7, 0.6, 0.3)) == 5
+    assert classical_minimum((3, 5, 9), (0.9, 0.5, 0.4)) is None
