@@ -9,7 +9,19 @@ from typing import TYPE_CHECKING, Any
 from karat.version import __version__
 
 if TYPE_CHECKING:
-    from karat import attacks, bounds, claims, core, data, experiments, lab, nets, probes, training
+    from karat import (
+        attacks,
+        bounds,
+        certificates,
+        claims,
+        core,
+        data,
+        experiments,
+        lab,
+        nets,
+        probes,
+        training,
+    )
     from karat.api import check, run, sweep
     from karat.core.ball import Ball
     from karat.models import attack, certify, probe
@@ -42,6 +54,7 @@ __all__ = [
     "attack",
     "attacks",
     "bounds",
+    "certificates",
     "certify",
     "check",
     "claims",

@@ -6,9 +6,12 @@ import torch
 from torch import Tensor
 
 from karat.attacks import METHODS, AttackResult, Method, run_attack
+from karat.certificates import certify
 from karat.core.ball import Ball
 from karat.core.checks import require_choice
 from karat.nets.module import as_classifier
+
+__all__ = ["attack", "certify", "probe"]
 
 
 def attack(
@@ -45,11 +48,6 @@ def attack(
     if generator is None:
         generator = torch.Generator(device=x.device).manual_seed(0)
     return run_attack(method, as_classifier(model), x, y, ball, generator=generator)
-
-
-def certify(*args: Any, **options: Any) -> Any:
-    """Lower and upper bounds on the worst margin in the ball: not available yet."""
-    raise NotImplementedError("`karat.certify` is not available yet; `karat.attack` gives the attack side.")
 
 
 def probe(*args: Any, **options: Any) -> Any:

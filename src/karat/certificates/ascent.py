@@ -17,7 +17,7 @@ from karat.core.ball import Ball
 class Relaxed:
     """N relaxed problems that share their weights: maximise D over the slopes.
 
-        D(alpha) = const + sum_s h_s(alpha_s) + <alpha, z> - sigma(W' alpha + fixed)
+        D(alpha) = const + sum_s h_s(alpha_s) + <alpha, z> + min over the ball of <W' alpha + fixed, delta>
 
     Args:
         W: (m, d); curvature: largest eigenvalue of the Gram matrix of the unit rows; z: (N, m);
@@ -40,7 +40,7 @@ class Relaxed:
         if self.ball.box is None and self.ball.p == 2:  # the common case, without the care of `support`
             grown = self.ball.tau * torch.linalg.vector_norm(r, dim=1)
         else:
-            grown = support(r, self.ball, self.x)
+            grown = support(-r, self.ball, self.x)
         return self.const + linear.sum(dim=1) - grown
 
     def answer(self, r: Tensor, mu: Tensor, tau: Tensor) -> Tensor:

@@ -120,7 +120,7 @@ def _pull_back(
         operations += coefficient[0].numel()
     flat, centre = coefficient.flatten(1), x.flatten(1)[sample]
     ball = ball.with_tau(ball.radius(x)[sample])
-    grown = support(flat, ball, centre)
+    grown = support(-flat, ball, centre)
     total = total + (size.flatten(1) * centre.abs()).sum(dim=1) + 2 * support(size.flatten(1), _plain(ball))
     operations += 2 * flat.shape[1]
     return constant + (flat * centre).sum(dim=1) - grown - gamma(operations) * total

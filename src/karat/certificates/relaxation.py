@@ -12,7 +12,7 @@ from karat.certificates.support import support
 def dual_bound(problem: Problem, alpha: Tensor, interval: tuple[Tensor, Tensor] | None = None) -> Tensor:
     """A lower bound on the worst margin for any slopes alpha, rounding included.
 
-        D(alpha) = offset + sum_s h_s(alpha_s) + <alpha, z> - max over the ball of <W' alpha, delta>
+        D(alpha) = offset + sum_s h_s(alpha_s) + <alpha, z> + min over the ball of <W' alpha, delta>
         h_s(alpha) = min over [low_s, high_s] of c_s psi(t) - alpha t
 
     Its maximum over alpha is the least sum of convex envelopes over the ball. The rounding charged is
@@ -26,7 +26,7 @@ def dual_bound(problem: Problem, alpha: Tensor, interval: tuple[Tensor, Tensor] 
     """
     low, high = problem.interval if interval is None else interval
     h, _ = conjugate(problem.profile, problem.c, alpha, low, high)
-    grown = support(alpha @ problem.W, problem.ball, problem.x)
+    grown = support(-alpha @ problem.W, problem.ball, problem.x)
     bound = problem.offset + h.sum(dim=1) + (alpha * problem.z).sum(dim=1) - grown
     scale = problem.offset.abs() + h.abs().sum(dim=1) + 4 * (alpha.abs() * problem.magnitude).sum(dim=1)
     return bound - problem.gamma * scale

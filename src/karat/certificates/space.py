@@ -64,7 +64,7 @@ class Space:
         h, _ = conjugate(self.problem.profile, self.c, alpha, low, high)
         r = alpha @ self.W + self.fixed
         x = self.problem.x.expand(len(alpha), -1) if self.ball.box is not None else None
-        value = self.const + h.sum(dim=1) + alpha @ self.z - support(r, self.ball, x)
+        value = self.const + h.sum(dim=1) + alpha @ self.z - support(-r, self.ball, x)
         size = alpha.abs()
         rounding = self.problem.gamma * (self.scale + h.abs().sum(dim=1) + 4 * size @ self.magnitude)
         return value - rounding - size @ self.residual[:-1] - self.residual[-1]

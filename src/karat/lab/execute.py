@@ -48,7 +48,7 @@ def failure(cell: Cell, error: str) -> Record:
 def one_thread() -> Iterator[None]:
     """Limit torch, numba and the BLAS libraries loaded so far to one thread, then restore them."""
     import torch
-    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+    from threadpoolctl import threadpool_limits
 
     numba = sys.modules.get("numba")
     if numba and numba.config.NUMBA_NUM_THREADS <= THREADS:

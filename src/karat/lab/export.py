@@ -42,7 +42,7 @@ def write_parquet(records: Sequence[Record], path: Path) -> None:
     A column whose values have no common type holds them as JSON text.
     """
     try:
-        import pyarrow  # type: ignore[import-untyped]
+        import pyarrow
         from pyarrow import parquet
     except ImportError:
         raise ValueError("Parquet needs pyarrow: `pip install 'karat[parquet]'`.") from None

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from matplotlib import patheffects
 from matplotlib.axes import Axes
 
 from karat.experiments.record import Record
-from karat.lab.adaptive import Target
+from karat.lab.adaptive import Target, TargetError
 from karat.lab.store import Store
 from karat.lab.summary import Group, summarise
 from karat.report.embed import data_uri
@@ -50,7 +51,10 @@ def _view(plan: Mapping[str, Any], store: Store) -> SweepView:
     records = [record for record in found if record.seed < plan["seeds"]]
     done = [record for record in records if record.status == "done"]
     target = Target(**plan["target"]) if plan["target"] else None
-    sides = _sides(target, records)
+    try:
+        sides, wrong = _sides(target, records), []
+    except TargetError as error:
+        target, sides, wrong = None, {}, [f"No adaptive seeds: {error}"]
     return SweepView(
         experiment=plan["experiment"],
         scale=plan["scale"],
@@ -59,7 +63,7 @@ def _view(plan: Mapping[str, Any], store: Store) -> SweepView:
         planned=len(plan["hashes"]) * plan["seeds"],
         done=len(done),
         lost=len(records) - len(done),
-        notes=tuple(_notes(plan, records, target, sides)),
+        notes=(*wrong, *_notes(plan, records, target, sides)),
         images=tuple(_images(plan, done, target, sides)),
     )
 
@@ -103,9 +107,9 @@ def _images(
     names = names[:MOST_PANELS]
     if not names or not plan["axes"]:
         return []
-    *others, row, column = [None, *plan["axes"]]
+    *fixed_axes, column = list(plan["axes"])
+    row = fixed_axes.pop() if fixed_axes else None
     found = []
-    fixed_axes = [name for name in others if name is not None]
     for values in itertools.islice(
         itertools.product(*(plan["axes"][name] for name in fixed_axes)), MOST_MAPS
     ):
@@ -153,7 +157,8 @@ def _map(
             table[place] = group.averages[name].mean
             if group.config_hash in marks and table.size <= MOST_NUMBERS:
                 sign = MARKS[marks[group.config_hash]]
-                axes.text(place[1], place[0], sign, ha="center", va="center", fontsize=6, color="white")
+                rim = [patheffects.withStroke(linewidth=1.5, foreground=INK)]
+                axes.text(*place[::-1], sign, ha="center", va="center", size=6, color="w", path_effects=rim)
     axes.set_facecolor(FAINT)
     shown = np.ma.masked_invalid(table)
     mesh = axes.imshow(shown, origin="lower", aspect="auto", cmap="viridis", interpolation="nearest")

@@ -36,7 +36,7 @@ class Config:
     teacher: int = 9
     sizes: tuple[int, ...] = (3, 5, 9, 15, 25, 40)
     n: int = 8000
-    epochs: int = 50
+    epochs: int = 40
     lr: float = 2e-3
     batch_size: int = 128
     confidence: float = 0.5
@@ -102,7 +102,7 @@ FIG26 = Experiment(
             seeds=2,
             cell_seconds=0.5,
         ),
-        "quick": Preset(config=_BASE, seeds=2, cell_seconds=5),
+        "quick": Preset(config=replace(_BASE, n=6000), seeds=2, cell_seconds=5),
         "full": Preset(
             config=replace(_BASE, n=60_000, sizes=(2, 3, 5, 7, 9, 12, 15, 20, 30, 50, 100, 200)),
             points=(

@@ -73,7 +73,10 @@ def _boundary(records: Sequence[Record], done: list[Record]) -> Picture | None:
 def _label(own: list[Record], kind: str, start: str) -> str:
     """Series with the exponent of d in |mu| and its interval, as the claim reads it."""
     text = f"{kind}, {STARTS[start]}"
-    finding = boundary_exponent(own, f"{kind}_error", KINDS[kind][0], start)
+    try:
+        finding = boundary_exponent(own, f"{kind}_error", KINDS[kind][0], start)
+    except ValueError:  # fewer than three crossings have no slope
+        return text
     if finding.measured is None:
         return text
     text += f": slope {finding.measured:.2f}"

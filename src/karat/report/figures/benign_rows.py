@@ -38,7 +38,7 @@ def rows_of(records: Sequence[Record], names: Sequence[str]) -> list[Row]:
     """For every setting of `names` that varies, the largest family in which nothing else does.
 
     Reading: of equally large families the one with the rarest values is taken, for the values that all
-        families share belong to the point the others vary around.
+        families share belong to the point the others vary around; then the one not drawn yet.
     """
     groups = by_config(records)
     rows: list[Row] = []
@@ -50,8 +50,13 @@ def rows_of(records: Sequence[Record], names: Sequence[str]) -> list[Row]:
         for group in groups:
             rest = repr(sorted((key, value) for key, value in group[0].config.items() if key != name))
             families.setdefault(rest, []).append(group)
+        drawn = {group[0].config_hash for row in rows for _, group in row.groups}
         ranks = {
-            rest: (len(family), -sum(values.count(group[0].config[name]) for group in family))
+            rest: (
+                len(family),
+                -sum(values.count(group[0].config[name]) for group in family),
+                -sum(group[0].config_hash in drawn for group in family),
+            )
             for rest, family in families.items()
         }
         best = max(ranks, key=lambda rest: ranks[rest])
@@ -124,7 +129,8 @@ def _value(name: str, value: Any) -> str:
 
 
 def _title(rows: list[Row]) -> str:
-    return "Training curves as " + ", ".join(PLAIN[row.name] for row in rows) + " varies"
+    names = [PLAIN[row.name] for row in rows]
+    return f"Training curves as {' and '.join(names)} var{'ies' if len(names) == 1 else 'y'}"
 
 
 def _caption(records: Sequence[Record], done: list[Record], used: list[tuple[Record, ...]]) -> str:

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 from karat.experiments.record import Record
 from karat.report.figures.picture import Picture, by_config
-from karat.report.style import INK, PALETTE, curve_with_band, finish, new_figure
+from karat.report.style import INK, PALETTE, curve_with_band, finish, fit_to_seeds, new_figure
 
 SETS = {
     "digits": "digits 0/1 (embedded)",
@@ -45,14 +45,15 @@ def draw_hypercube(records: Sequence[Record]) -> list[Picture]:
             ax = axes[row, column]
             points = np.array(values["pictures"][stage]["points"])
             centres = points[-len(labels) :]
+            for sign, color in ((1, PALETTE[1]), (-1, PALETTE[4])):
+                chosen = centres[labels == sign]
+                ax.plot(chosen[:, 0], chosen[:, 1], "o", color=color, fillstyle="none", markersize=9)
             _scatter(ax, points[: -len(labels)], PALETTE[0], s=8, alpha=0.6)
-            _scatter(ax, centres[labels > 0], PALETTE[1], s=45, alpha=0.95)
-            _scatter(ax, centres[labels < 0], PALETTE[4], s=45, alpha=0.95)
             title = f"d = {config['d']}, k = {config['k']}" if row == 0 else ""
             count = values[f"{stage}_covered"]
             finish(ax, x=f"{stage}: {count} of {values['centres']} covered", y="", title=title, legend=False)
     caption = (
-        f"Seed {groups[0][0].seed}. Blue: the neurons of largest influence; large: centres of the two "
+        f"Seed {groups[0][0].seed}. Blue: the neurons of largest influence; rings: centres of the two "
         "labels. A centre is covered if some neuron has cosine above 0.9 to it."
     )
     return [Picture("Gaussian clusters with parity labels", caption, figure)]
@@ -111,7 +112,8 @@ def draw_students(records: Sequence[Record]) -> list[Picture]:
         curve_with_band(ax, steps, control, "control: originals only", index=2)
         ax.set_ylim(0, 1.02)
         net = "FC" if config["net"] == "fc" else "ResNet"
-        title = f"{SETS[config['source']]}, {net}({size}), α = {config['alpha']:g}"
+        name = SETS[config["source"]].removesuffix(" (embedded)").removesuffix(" 0/1")
+        title = f"{name}\n{net}({size}), α = {config['alpha']:g}"
         finish(
             ax, x="step of the student", y="agreement with the teacher" if ax is axes[0] else "", title=title
         )
@@ -146,8 +148,11 @@ def draw_descent(records: Sequence[Record]) -> list[Picture]:
                 loss.plot([size], [height], "v", color=PALETTE[index], markersize=6)
     for ax, y, title in ((loss, "test loss", "Test loss"), (accuracy, "test accuracy", "Accuracy")):
         ax.set_xscale("log")
+        ax.set_xticks(groups[0][0].config["sizes"], [str(m) for m in groups[0][0].config["sizes"]])
+        ax.minorticks_off()
         finish(ax, x="hidden units m", y=y, title=title, legend=ax is loss)
-    loss.set_ylim(0, None)
+    fit_to_seeds(loss, [r.values["test_loss"] for group in groups for r in group], bottom=0.0)
+    fit_to_seeds(accuracy, [r.values["test"] for group in groups for r in group])
     inputs = groups[0][0].values["inputs_used"]
     caption = (
         f"FC(m) with squares, n = {inputs}; all sizes trained side by side. Triangles: first local minimum "

@@ -105,7 +105,8 @@ def _directions(suffix: str, group: list[Record]) -> Picture:
     """Neurons in the plane of classical scaling, coloured by their cosine to the ground truth (stars)."""
     pictures: dict[str, Any] = group[0].values["pictures"]
     stages = [stage for stage in STAGES if stage in pictures]
-    figure = Figure(figsize=(2.6 * len(stages) + 0.5, 2.7), layout="constrained")
+    figure = Figure(figsize=(2.6 * len(stages) + 0.5, 3.0), layout="constrained")
+    figure.get_layout_engine().set(h_pad=0.12)  # type: ignore[union-attr, call-arg]
     axes = figure.subplots(1, len(stages), squeeze=False)[0]
     shades = None
     for ax, stage in zip(axes, stages, strict=True):

@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 
 from karat.experiments.record import Record
 from karat.report.figures.picture import Picture
-from karat.report.style import INK, PALETTE, curve_with_band, finish, new_figure
+from karat.report.style import INK, PALETTE, curve_with_band, finish, fit_to_seeds, new_figure
 
 STAGES = {
     "start": "start",
@@ -35,6 +35,9 @@ def draw_signal(records: Sequence[Record]) -> list[Picture]:
         (("ratio_one", "after one step"), ("ratio_two", "after two steps"))
     ):
         curve_with_band(ratio, sizes, _by_seed(own, sizes, name), label, index=index)
+    for ax in (ratio, noise):
+        ax.set_xticks(sizes, [str(n) for n in sizes])
+        ax.minorticks_off()
     base = np.mean([r.values["ratio_one"] for r in own if r.config["n"] == sizes[0]])
     ratio.plot(sizes, base * np.sqrt(np.array(sizes) / sizes[0]), ":", color=INK, label=r"$\sqrt{n}$")
     curve_with_band(noise, sizes, _by_seed(own, sizes, "background"), "background, measured")
@@ -147,10 +150,11 @@ def _queries(ax: Axes, records: Sequence[Record]) -> None:
     counts = longest.values["queries"]
     ax.set_xscale("log")
     ax.set_yscale("log")
-    curve_with_band(ax, counts, [r.values["best_correlation"] for r in same], "random neurons")
-    ax.plot(
-        counts, longest.values["best_correlation_bound"], "--", color=INK, label=r"$\sqrt{q/\mathrm{sets}}$"
-    )
+    curves = [r.values["best_correlation"] for r in same]
+    bound = longest.values["best_correlation_bound"]
+    curve_with_band(ax, counts, curves, "random neurons")
+    ax.plot(counts, bound, "--", color=INK, label=r"$\sqrt{q/\mathrm{sets}}$")
+    fit_to_seeds(ax, [*curves, bound])
 
 
 def draw_kernels(records: Sequence[Record]) -> list[Picture]:

@@ -91,11 +91,11 @@ class OddTrainer:
         net = net.replace(sigma_rho=self.noise(-float(net.b), 0))
         for step in range(steps + 1):
             if observe is not None and step in watched:
+                _require_finite(net, step)
                 measured.append((step, observe(step, net)))
             if step < steps:
                 net = self.advance(net, *batches(step), step, generator=generator)
-        if not bool(torch.isfinite(net.W).all()):
-            raise Diverged(steps, "the weights are not finite")
+        _require_finite(net, steps)
         return net, measured
 
     def _perturbed(
@@ -125,6 +125,11 @@ class OddTrainer:
             return f, both
         f, gates = forward(net, x)
         return f, lambda residual: (gates.weight_gradient(x, residual), 0.0)
+
+
+def _require_finite(net: OddTwoLayer, step: int) -> None:
+    if not bool(torch.isfinite(net.W).all()):
+        raise Diverged(step, "the weights are not finite")
 
 
 def _noisy(
