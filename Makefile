@@ -23,5 +23,8 @@ $(STAMP): pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[images,check,dist,parquet,dev]'
 	@touch $@
 
+bench: $(STAMP)
+	for name in attacks flips adversarial_training sweeps; do $(BIN)/karat bench $$name || exit 1; done
+
 clean:
 	rm -rf .venv report .pytest_cache .mypy_cache .ruff_cache

@@ -18,12 +18,12 @@ import torch
 from torch import Tensor
 
 sys.path.insert(0, str(Path(__file__).parent))
-from timing import compare, main  # noqa: E402
+from timing import compare, main
 
-from karat.attacks import PGD  # noqa: E402
-from karat.core.ball import Ball  # noqa: E402
-from karat.nets import TwoLayer, as_classifier  # noqa: E402
-from karat.training.reduction import attacked_margins, gram_net  # noqa: E402
+from karat.attacks import PGD
+from karat.core.ball import Ball
+from karat.nets import TwoLayer, as_classifier
+from karat.training.reduction import attacked_margins, gram_net
 
 BENCH = "attacks"
 SIZES = ((1000, 784, 1000), (200, 100, 100), (300, 4000, 100))

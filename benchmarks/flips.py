@@ -17,10 +17,10 @@ import torch
 from torch import Tensor
 
 sys.path.insert(0, str(Path(__file__).parent))
-from timing import Step, compare, main  # noqa: E402
+from timing import Step, compare, main
 
-from karat.attacks import first_crossing  # noqa: E402
-from karat.nets import TwoLayer, as_classifier  # noqa: E402
+from karat.attacks import first_crossing
+from karat.nets import TwoLayer, as_classifier
 
 BENCH = "flips"
 SIZES = ((200, 100, 1000), (200, 784, 1000), (500, 784, 100))

@@ -98,15 +98,12 @@ def grid_minimum(problem: Problem, points: int) -> tuple[Tensor, Tensor]:
     side = torch.linspace(-1, 1, points, dtype=torch.float64)
     d = problem.x.shape[1]
     unit = side.unsqueeze(1) if d == 1 else torch.cartesian_prod(side, side)
-    lowest = torch.full((len(problem),), torch.inf, dtype=torch.float64)
-    error = torch.zeros_like(lowest)
-    for v in unit:
-        delta = problem.ball.project(v * problem.tau.unsqueeze(1), problem.x)
-        value = problem.value(delta)
-        wins = value < lowest
-        lowest = torch.where(wins, value, lowest)
-        error = torch.where(wins, problem.value_error(delta), error)
-    return lowest, error
+    n, count = len(problem), len(unit)
+    every = problem.rows(torch.arange(n).repeat_interleave(count))
+    delta = every.ball.project(unit.repeat(n, 1) * every.tau.unsqueeze(1), every.x)
+    lowest, index = every.value(delta).reshape(n, count).min(dim=1)
+    best = delta.reshape(n, count, d)[torch.arange(n), index]
+    return lowest, problem.value_error(best)
 
 
 def attacked(case: Case, target: Target, generator: torch.Generator) -> tuple[Tensor, Tensor]:

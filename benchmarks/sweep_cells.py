@@ -1,4 +1,4 @@
-"""Cells for the benchmark of sweeps: they wait, compute, or do nothing at all; workers import them by name."""
+"""Cells for the benchmark of sweeps: they wait, compute or do nothing; workers import them by name."""
 
 import time
 from dataclasses import dataclass

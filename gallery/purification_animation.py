@@ -66,8 +66,8 @@ def animate(rows: list[dict[str, Any]]) -> tuple[Figure, FuncAnimation]:
     """One panel whose points move, with both accuracies below the title."""
     figure = Figure(figsize=(6.0, 4.4), layout="constrained")
     ax = figure.add_subplot()
-    wide = 1.1 * max(float(np.quantile(row["pure"], 0.99)) for row in rows)
-    high = 1.15 * max(float(np.quantile(row["dense"], 0.95)) for row in rows)
+    wide = 1.1 * max(float(np.quantile(row["pure"], 0.93)) for row in rows)
+    high = 1.15 * max(float(np.quantile(row["dense"], 0.93)) for row in rows)
     ax.axhline(0, color="#FFD75E", linewidth=5, alpha=0.55, zorder=0)
     points = ax.scatter(
         [], [], c=[], cmap=KARAT, vmin=LEAST, vmax=24, s=26, linewidths=0.35, edgecolors="#3A3A3A"

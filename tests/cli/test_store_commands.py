@@ -1,6 +1,8 @@
 import csv
 import io
 import json
+import sqlite3
+from contextlib import closing
 
 import pytest
 from karat_toys import TOY
@@ -59,3 +61,38 @@ def test_report_reads_the_store_and_needs_one(karat, tmp_path):
     outcome = karat("report", "--out", "pages", "--json")
     assert outcome.code == 0
     assert (tmp_path / outcome.json["report"]).exists()
+
+
+def test_verify_counts_and_names_what_is_wrong(karat, tmp_path):
+    karat(*RUN)
+    assert karat("store", "verify", "--json").json == {"schema": 3, "records": 6, "problems": []}
+    assert "sound" in karat("store", "verify").out
+    with closing(sqlite3.connect(tmp_path / "store.sqlite")) as connection, connection:
+        connection.execute("UPDATE cells SET record = '{}' WHERE seed = 0")
+    outcome = karat("store", "verify")
+    assert outcome.code == 1
+    assert "the store is not sound: karat_toys:TOY" in outcome.err
+
+
+def test_repair_keeps_the_damaged_file(karat, tmp_path):
+    karat(*RUN)
+    with closing(sqlite3.connect(tmp_path / "store.sqlite")) as connection, connection:
+        connection.execute("UPDATE cells SET record = '{}' WHERE seed = 0")
+    found = karat("store", "repair", "--json").json
+    assert found["records"] == 3
+    assert (tmp_path / "store.sqlite.damaged").exists()
+    assert karat("store", "verify").code == 0
+    assert karat(*RUN, "--json").code == 0
+
+
+def test_parquet_holds_typed_columns(karat, tmp_path):
+    parquet = pytest.importorskip("pyarrow.parquet", reason="pyarrow is not installed (extra `parquet`)")
+    karat(*RUN, "--set", "mode=raise")
+    assert karat("store", "export", "--format", "parquet").complaint().startswith("`--format parquet` needs")
+    assert karat("store", "export", "--format", "parquet", "--out", "records.parquet").code == 0
+    rows = parquet.read_table(tmp_path / "records.parquet").to_pylist()
+    lines = [json.loads(line) for line in karat("store", "export", "--format", "jsonl").out.splitlines()]
+    assert [row["seed"] for row in rows] == [line["seed"] for line in lines]
+    assert [row["values.mean"] for row in rows] == [line["values"].get("mean") for line in lines]
+    assert [row["values.curve"] for row in rows] == [line["values"].get("curve") for line in lines]
+    assert {type(row["config.d"]) for row in rows} == {int}

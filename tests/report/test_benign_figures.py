@@ -1,5 +1,6 @@
 """The figures of benign draw what sweeps hold: maps, rows, the boundary, the lemmas, partial or lost."""
 
+import io
 from dataclasses import replace
 
 import numpy as np
@@ -9,7 +10,6 @@ from karat.bounds.benign_fit import threshold_law
 from karat.experiments import EXPERIMENTS
 from karat.experiments.experiment import Cell, cells
 from karat.experiments.record import Record
-from karat.report.embed import data_uri
 from karat.report.figures import FIGURES
 from karat.report.figures.benign_crossing import find_boundary, halfway
 from karat.report.figures.benign_grid import axis_scale, cell_edges, read_grid
@@ -95,10 +95,11 @@ def sweep(name, seeds=3, scale="tiny", overrides=None):
     return cells(EXPERIMENTS[name], scale, seeds=seeds, overrides=overrides)
 
 
-def draw(name, records):
+def draw(name, records, *, save=False):
+    """The figure's pictures; saving them costs most of the time, and is asked for where data are odd."""
     pictures = FIGURES[name](records)
-    for picture in pictures:
-        data_uri(picture.figure)  # a figure that cannot be saved is no figure
+    for picture in pictures if save else ():
+        picture.figure.savefig(io.BytesIO(), dpi=30)  # a figure that cannot be saved is no figure
     return pictures
 
 
@@ -109,7 +110,7 @@ def captions(pictures):
 @pytest.mark.parametrize("name", ALL)
 class TestEveryFigure:
     def test_states_how_many_seeds_it_shows(self, name):
-        pictures = draw(name, [record(cell) for cell in sweep(name)])
+        pictures = draw(name, [record(cell) for cell in sweep(name)], save=True)
         assert pictures
         assert all("3 seeds" in picture.caption for picture in pictures)
 
@@ -124,11 +125,11 @@ class TestEveryFigure:
         lost = [0, *((-1, -2, -3) if len(records) > 3 else ())]
         for index in lost:
             records[index] = record(sweep(name)[index], status="diverged")
-        assert f"left out: {len(lost)}" in captions(draw(name, records))
+        assert f"left out: {len(lost)}" in captions(draw(name, records, save=True))
 
     def test_draws_a_sweep_that_has_just_begun(self, name):
-        for count in (1, 2, 3):
-            assert draw(name, [record(cell) for cell in sweep(name)[:count]])
+        assert draw(name, [record(cell) for cell in sweep(name)[:1]], save=True)
+        assert draw(name, [record(cell) for cell in sweep(name)[:2]])
 
     def test_draws_nothing_when_nothing_finished(self, name):
         assert draw(name, [record(cell, status="diverged") for cell in sweep(name)]) == []
@@ -148,7 +149,7 @@ class TestMaps:
 
     def test_without_a_crossing_say_so(self, name):
         flat = [record(cell, clean_error=0.1, robust_error=0.1) for cell in sweep(name)]
-        (picture,) = draw(name, flat)
+        (picture,) = draw(name, flat, save=True)
         assert "No robust crossing on the grid" in picture.caption
         assert "Circles" not in picture.caption
 
@@ -156,9 +157,12 @@ class TestMaps:
         records = [record(cell) for cell in sweep(name)]
         records[0] = record(sweep(name)[0], train_error=0.2)
         (picture,) = draw(name, records)
-        assert "(1 of 4 cells)" in picture.caption
-        hatched = [[patch for patch in ax.patches if patch.get_hatch()] for ax in picture.figure.axes[:2]]
-        assert [len(patches) for patches in hatched] == [1, 1]
+        assert f"(1 of {len(sweep(name, seeds=1))} cells)" in picture.caption
+        hatched = {
+            ax.get_title(loc="left"): sum(bool(patch.get_hatch()) for patch in ax.patches)
+            for ax in picture.figure.axes
+        }
+        assert hatched["Clean accuracy"] == hatched["Robust accuracy"] == 1
 
     def test_without_a_certificate_drop_its_panel(self, name):
         records = [record(cell) for cell in sweep(name)]

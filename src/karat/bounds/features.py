@@ -111,7 +111,7 @@ def rbf_parity_eigenvalue(D: int, k: int, overlap: float) -> float:
     Args:
         overlap: r, the kernel value of two points that differ in one coordinate.
 
-    >>> sum(math.comb(4, j) * rbf_parity_eigenvalue(4, j, 0.3) for j in range(5))
+    >>> round(sum(math.comb(4, j) * rbf_parity_eigenvalue(4, j, 0.3) for j in range(5)), 12)
     1.0
 
     Ref: features, Cor 3

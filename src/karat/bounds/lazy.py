@@ -184,7 +184,7 @@ def sharp_flip_length(value: float, gradient: float, C0: float) -> float:
     return tangent / math.sqrt(1 + tangent**2)
 
 
-def robust_margin_ceiling(d: int, tau: float, C0: float) -> float:
+def robust_margin_ceiling(d: int, tau: float, C0: float, *, frobenius: bool = False) -> float:
     """C0/2 sqrt(1 + tau^2) - tau sqrt(d/2): best robust margin at one x in an unpaired ball, to first order.
 
     Negative for C0 < tau sqrt(2 d)/sqrt(1 + tau^2): there no net of the ball is robust at a typical x. This
@@ -192,4 +192,5 @@ def robust_margin_ceiling(d: int, tau: float, C0: float) -> float:
 
     Ref: lazy, Cor 3.2
     """
-    return C0 / 2 * math.sqrt(1 + tau**2) - tau * math.sqrt(d / 2)
+    reach = C0 / math.sqrt(2) if frobenius else C0 / 2
+    return reach * math.sqrt(1 + tau**2) - tau * math.sqrt(d / 2)

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from karat.certificates.profile import Profile
 
-_GRID = 9
+_GRID = 8  # even, so that the centre of an interval is not a vertex
 _NEAR = (-0.06, -0.02, -6e-3, -2e-3, -3e-4, -3e-5, 0.0, 3e-5, 3e-4, 2e-3, 6e-3, 0.02, 0.06)
 
 

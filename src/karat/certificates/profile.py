@@ -21,7 +21,7 @@ from karat.core.activations import (
 )
 
 Scalar = Callable[[Tensor], Tensor]
-_BISECTIONS = 24
+_BISECTIONS = 38
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
-import karat
+from karat import version
 from karat.cli.errors import BAD_INPUT, Failure
 from karat.cli.options import Json, StorePath
 from karat.cli.output import number, print_json, print_pairs, print_table
@@ -27,7 +27,7 @@ _POOLS = ("OMP", "MKL", "OPENBLAS", "NUMBA")
 def bench(
     name: Annotated[str | None, typer.Argument(help="Which one; without a name they are listed.")] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Small sizes, to see that it runs.")] = False,
-    repeats: Annotated[int, typer.Option(help="Rounds over all implementations.")] = 5,
+    repeats: Annotated[int | None, typer.Option(help="Rounds over all implementations.")] = None,
     store: StorePath = None,
     json: Json = False,
 ) -> None:
@@ -39,7 +39,7 @@ def bench(
     if name not in scripts:
         listed = ", ".join(scripts) or "not there: benchmarks come with a clone of karat"
         raise Failure(f"there is no benchmark `{name}`; the benchmarks are {listed}.", BAD_INPUT)
-    if repeats < 1:
+    if repeats is not None and repeats < 1:
         raise Failure(f"`--repeats` must be a whole number >= 1, got {repeats}.", BAD_INPUT)
     rows = measure(scripts[name], quick, repeats)
     known, rate = versions(), _gemm(rows)
@@ -62,25 +62,24 @@ def bench(
 
 def found_scripts() -> dict[str, Path]:
     """Return the scripts of this clone, or those that came with the package, by name."""
-    home = Path(karat.__file__).parent
+    home = Path(version.__file__).parent
     for folder in (home / "_benchmarks", home.parents[1] / "benchmarks"):
         files = sorted(folder.glob("*.py"))
-        found = {file.stem: file for file in files if "def measure(" in file.read_text(encoding="utf-8")}
+        found = {file.stem: file for file in files if _is_benchmark(file.read_text(encoding="utf-8"))}
         if found:
             return found
     return {}
 
 
-def measure(script: Path, quick: bool, repeats: int) -> list[dict[str, Any]]:
+def _is_benchmark(text: str) -> bool:
+    """A script that can be run and gives rows; the folder also holds what scripts share."""
+    return "--json" in text and '__name__ == "__main__"' in text
+
+
+def measure(script: Path, quick: bool, repeats: int | None) -> list[dict[str, Any]]:
     """Run a script in a process of its own, on one thread, and return its rows."""
-    command = [
-        sys.executable,
-        str(script),
-        "--json",
-        "--repeats",
-        str(repeats),
-        *(["--quick"] if quick else []),
-    ]
+    command = [sys.executable, str(script), "--json", *(["--quick"] if quick else [])]
+    command += [] if repeats is None else ["--repeats", str(repeats)]
     threads = {f"{pool}_NUM_THREADS": "1" for pool in _POOLS}
     done = subprocess.run(command, env=os.environ | threads, capture_output=True)
     words = [line for line in done.stderr.decode(errors="replace").splitlines() if line.strip()]
@@ -95,7 +94,7 @@ def measure(script: Path, quick: bool, repeats: int) -> list[dict[str, Any]]:
 
 def versions() -> dict[str, str]:
     """Return the versions of karat and of the libraries it is compared with, those that are installed."""
-    found = {"karat": karat.__version__, "python": sys.version.split()[0]}
+    found = {"karat": version.__version__, "python": sys.version.split()[0]}
     for library in LIBRARIES:
         try:
             found[library] = installed(library)

@@ -87,7 +87,7 @@ def anytime_bounded_interval(values: Sequence[float], level: float = 0.95) -> In
     Nothing is assumed about the distribution, so a rare outlier that no seed has shown so far is allowed for:
     far fewer cells can be decided than with `anytime_t_interval`.
 
-    Reading: a uniform mixture of constant bets instead of the adaptive ones of Waudby-Smith and Ramdas (2024);
+    Reading: a uniform mixture of constant bets, not the adaptive ones of Waudby-Smith and Ramdas (2024);
     each end takes half of 1 - level.
     """
     array = _checked(values, level)

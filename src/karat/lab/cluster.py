@@ -146,10 +146,14 @@ def _connected(engine: Dask) -> Iterator[Any]:
                     n_workers=1,
                     threads_per_worker=engine.workers,
                     processes=False,  # the cells run in children anyway
-                    dashboard_address=None,
+                    dashboard_address=":0",  # any free port: several clusters may run side by side
                 )
             client = Client(cluster or engine.scheduler, timeout=CONNECT, set_as_default=False)
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, RuntimeError) as error:
+            if cluster is not None:
+                cluster.close()
+            if engine.scheduler is None:
+                raise WorkerError(f"the Dask cluster cannot be started: {_line(error)}.") from error
             raise WorkerError(f"the Dask scheduler {engine.scheduler} cannot be reached.") from error
         try:
             yield client

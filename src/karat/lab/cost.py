@@ -76,7 +76,7 @@ class CostModel:
 
     def seconds(self, config: Mapping[str, Any]) -> float:
         """Expected CPU seconds of one cell of a config (JSON)."""
-        return float(np.exp(self._coefficients @ self._features(config)).mean() * self._lift)
+        return float(np.median(np.exp(self._coefficients @ self._features(config))) * self._lift)
 
     def estimate(self, configs: Mapping[str, Mapping[str, Any]], cells: Mapping[str, int]) -> Estimate:
         """Return the cost of so many cells of each config.
@@ -91,7 +91,7 @@ class CostModel:
         low, high = np.quantile(totals, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
         return Estimate(
             cells=int(counts.sum()),
-            seconds=float(totals.mean()),
+            seconds=float(np.median(totals)),  # the mean of a doubtful power law is all tail
             low=float(low),
             high=float(high),
             measured=self.measured,

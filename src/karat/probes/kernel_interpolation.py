@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-import numpy as np
 import torch
+from scipy.optimize import nnls
 from torch import Tensor
 
 from karat.core.activations import Activation
@@ -64,23 +64,25 @@ def interpolant(
 
 
 def separating_function(activation: Activation, x: Tensor, y: Tensor) -> KernelFunction:
-    """The function of smallest norm with y g >= 1 at all points, by a support vector machine.
+    """The function of smallest norm with y g >= 1 at all points: the support vector machine without offset.
 
-    Reading: rescaled so that its smallest margin is exactly 1; points that cannot be separated (equal inputs
-        with different labels) are an error.
+    Its dual, min over alpha >= 0 of alpha' Q alpha/2 - sum alpha with Q = y y' K, is one of non-negative
+    least squares in the Cholesky factor of Q.
+
+    Reading: rescaled so that its smallest margin is exactly 1. Points that no function of the space separates
+        have no such function, which is an error.
     """
-    from sklearn.svm import SVC
-
     labels = require_labels(y, len(x)).double()
     points = x.double()
     K = gram(profile_of(activation), points)
-    machine = SVC(C=1e8, kernel="precomputed", tol=1e-6, max_iter=200_000)
-    machine.fit(K.numpy(), labels.numpy())
-    coefficients = np.zeros(len(x))
-    coefficients[machine.support_] = machine.dual_coef_[0]
-    found = torch.from_numpy(coefficients)
-    smallest = float((labels * (K @ found)).min())
+    signed = labels.unsqueeze(1) * K * labels
+    lifted = signed + 1e-10 * K.diagonal().mean() * torch.eye(len(K), dtype=K.dtype)
+    factor = torch.linalg.cholesky(lifted)
+    ones = torch.ones(len(K), 1, dtype=K.dtype)
+    target = torch.linalg.solve_triangular(factor, ones, upper=False).squeeze(1)
+    alpha, _ = nnls(factor.T.numpy(), target.numpy(), maxiter=50 * len(K))
+    coefficients = labels * torch.from_numpy(alpha)
+    smallest = float((labels * (K @ coefficients)).min())
     if smallest <= 0:
-        # Without an offset the machine's own intercept is lost: fall back to interpolating the labels.
-        return interpolant(activation, points, labels)
-    return KernelFunction(activation, points, found / smallest)
+        raise ValueError("no function of the kernel's space separates the points.")
+    return KernelFunction(activation, points, coefficients / smallest)

@@ -74,7 +74,7 @@ class Classification:
             for group in optimiser.param_groups:
                 group["lr"] = self.lr * (1 - step / self.steps)
             optimiser.zero_grad(set_to_none=True)
-            loss.backward()  # type: ignore[no-untyped-call]
+            loss.backward()
             optimiser.step()
         module.eval()
         return measured

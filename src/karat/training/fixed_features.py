@@ -7,10 +7,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from karat.core.activations import TruncatedRelu
 from karat.core.checks import require_labels, require_number, require_shape
 from karat.core.divergence import Diverged
 from karat.nets.two_layer import TwoLayer
-from karat.training.classifier_learning import shuffled_batches
+from karat.training.classifier_learning import gated, shuffled_batches
 
 Observe = Callable[[int, Any], Any]
 
@@ -103,11 +104,10 @@ class LinearLearning:
             margin = ys * model.value(xs, hidden, gate)
             if not bool(torch.isfinite(margin).all()):
                 raise Diverged(step, "the training margins are not finite")
-            active = (margin <= 1).nonzero().squeeze(1)
-            residual = -ys[active] / len(batch)
-            pushed = gate[active].mul_(residual.unsqueeze(1))
-            velocity.a.mul_(self.momentum).add_(residual @ hidden[active])
-            velocity.W.mul_(self.momentum).add_(pushed.T @ xs[active])
+            residual = (margin <= 1).to(ys.dtype).mul_(ys / -len(batch))
+            pushed = gate.mul_(residual.unsqueeze(1))
+            velocity.a.mul_(self.momentum).add_(residual @ hidden)
+            velocity.W.mul_(self.momentum).add_(pushed.T @ xs)
             velocity.b.mul_(self.momentum).add_(pushed.sum(dim=0))
             rate = lr * self._fading(step)
             for name in ("a", "W", "b"):
@@ -141,7 +141,10 @@ class Tangent:
     def gates(self, x: Tensor) -> tuple[Tensor, Tensor]:
         """phi(z) and a0 phi'(z), both (n, m)."""
         z = self.net.preactivations(x)
-        return self.net.activation(z), self.net.activation.derivative(z).mul_(self.net.scale * self.net.a)
+        arm = self.net.scale * self.net.a
+        if isinstance(self.net.activation, TruncatedRelu):
+            return self.net.activation(z), gated(arm, z)
+        return self.net.activation(z), self.net.activation.derivative(z) * arm
 
     def value(self, x: Tensor, hidden: Tensor, gate: Tensor) -> Tensor:
         """f(x) from the gates."""

@@ -35,7 +35,7 @@ def boundary_exponent(
     curves = {seed: [(mu, d) for d, mu in points] for seed, points in crossings.items()}
     kept = [points for points in curves.values() if len(points) >= 3]
     if not kept:
-        return rate_finding([], [], predicted)
+        raise ValueError("fewer than three dimensions have a crossing on this grid.")
     slopes = [rate_finding(*_columns(points), predicted, resolution=0.5) for points in kept]
     exponents = [slope.measured for slope in slopes if slope.measured is not None]
     finding = slopes[0] if len(slopes) == 1 else tight_finding(exponents, predicted, resolution=0.5)

@@ -111,9 +111,8 @@ def _gradient_change(uniform: bool) -> Callable[[Sequence[Record]], Finding]:
     def evaluate(records: Sequence[Record]) -> Finding:
         record = max(records, key=lambda r: float(r.values["gradient_change"]) / bound(r))
         reached, limit = float(record.values["gradient_change"]), bound(record)
-        trivial = 2 * math.sqrt(_d(record))
-        note = f"it allows {limit:.3g} where {reached:.2f} was found and |grad f| is about "
-        f"{trivial / 2 / math.sqrt(2):.1f}"
+        size = math.sqrt(_d(record) / 2)
+        note = f"it allows {limit:.3g} where {reached:.2f} was found and |grad f| is about {size:.1f}"
         if uniform:
             first = bounds.biting_dimension(record.config["C0"])
             note += f"; with m = d^2.4 it falls below sqrt(d)/4 first at d = {first:.0e}"

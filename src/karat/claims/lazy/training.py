@@ -42,7 +42,7 @@ def _radius_constant(records: Sequence[Record]) -> Finding:
     kept = [record for record in records if dimension(record) >= LARGE_D]
     rows = {level: _contour(kept or records, level)[1] for level in LEVELS}
     means = {level: [sum(row) / len(row) for row in table] for level, table in rows.items()}
-    finding = tight_finding(means[0.05], CONSTANTS["radius"], resolution=1.0)
+    finding = tight_finding(means[0.05], CONSTANTS["radius"], resolution=1.25)
     middle = {level: sum(values) / len(values) for level, values in means.items()}
     sharp = middle[0.05] / middle[0.8]
     return with_caveat(
@@ -80,8 +80,8 @@ def _movement_constant(records: Sequence[Record]) -> Finding:
 
 
 def _beyond(records: Sequence[Record]) -> Finding:
-    """Gain of robust accuracy when the projection is dropped, at the largest d."""
-    gains: dict[float, list[float]] = {}
+    """Gain of robust accuracy when the projection is dropped, averaged over d >= 100."""
+    gains: dict[float, dict[int, float]] = {}
     for record in records:
         if math.isinf(float(record.config["C0"])):
             ball = [
@@ -90,10 +90,14 @@ def _beyond(records: Sequence[Record]) -> Finding:
                 if other.seed == record.seed and not math.isinf(float(other.config["C0"]))
             ]
             inside = max(ball, key=lambda other: -float(other.config["C0"]))
-            gains.setdefault(dimension(record), []).append(_accuracy(record) - _accuracy(inside))
-    top = max(gains)
-    finding = lower_bound_finding(gains[top], 0.0)
-    notes = [f"d = {d:g}: {sum(v) / len(v):+.2f}" for d, v in sorted(gains.items())]
+            gains.setdefault(dimension(record), {})[record.seed] = _accuracy(record) - _accuracy(inside)
+    pooled: dict[int, list[float]] = {}
+    for d, values in gains.items():
+        for seed, gain in values.items():
+            if d >= LARGE_D or max(gains) < LARGE_D:
+                pooled.setdefault(seed, []).append(gain)
+    finding = lower_bound_finding([sum(v) / len(v) for v in pooled.values()], 0.0)
+    notes = [f"d = {d:g}: {sum(v.values()) / len(v):+.2f}" for d, v in sorted(gains.items())]
     return with_caveat(finding, "Gain of robust accuracy without projection at", ", ".join(notes) + ".")
 
 
@@ -151,10 +155,18 @@ CHECKS = (
         experiment="lazy.cor3.2",
         evaluate=_corollary,
         hypotheses=_window,
-        reading="Nets trained adversarially in the ball stand for all of its nets: what the attack "
-        "finds on them is "
-        "decisive from below. Radius C0/sqrt(2 d) = 7.1/sqrt d, the sharp constant at C0 = 10.",
+        reading="Nets trained adversarially in the ball stand for all of its nets: what the attack finds on "
+        "them is decisive from below. C0 = 1; the lower end of the width window is met, which only "
+        "small d can "
+        "afford; its upper end has a hidden constant. The radius is 3/sqrt d.",
         headline=True,
+    ),
+    Check(
+        claim_id="lazy.cor3.2.figures",
+        experiment="lazy.bracket",
+        evaluate=_corollary,
+        hypotheses=_window,
+        reading="Radius C0/sqrt(2 d) = 7.1/sqrt d, the sharp constant at C0 = 10.",
     ),
     Check(
         claim_id="lazy.fig4.radius",

@@ -249,7 +249,7 @@ def _l_inf(records: Sequence[Record]) -> Finding:
         "the same "
         f"radius {mean(own, 'tau'):.4f} (pure features {mean(own, 'pure_pgd'):.3f}). {more}"
     )
-    return both(first, second, note)
+    return both(first, second, note, _bracket(own))
 
 
 L2, LINF = "purification.l2", "purification.linf"

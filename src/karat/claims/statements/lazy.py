@@ -15,14 +15,17 @@ thm3.1 | Thm 3.1 | 98 | rate
   x for all W of the lazy ball at once, if d^2.4 <= m <= C4 exp(d^0.24).
 thm3.1.figures | Thm 3.1 | 98 | rate
   The ball of the figures, C0 = 10: one gradient step of length O(1/sqrt(d)) flips its worst net, too.
-thm3.1.constant | Thm 3.1 | 98 | tight
-  The constant behind O(1/sqrt(d)), derived here: rows within C0/sqrt(m) of an unpaired start enforce a flip
-  length whose tangent T solves |f| + C0/2 sqrt(1 + T^2) = T |P grad f|, about C0/sqrt(2 d) where f = 0.
+thm3.1.constant | Thm 3.1 | 98 | lower
+  The constant behind O(1/sqrt(d)), derived here: rows within C0/sqrt(m) of an unpaired start can enforce a
+  flip length whose tangent T solves |f| + C0/2 sqrt(1 + T^2) = T |P grad f|, C0/sqrt(2 d) where f = 0.
 sec3.data | Sec 3 | 113 | rate
   The power -1/2 of d is the network's and not the data's: it stays when the same data are zero-padded.
 cor3.2 | Cor 3.2 | 136 | lower
   Every net of the lazy ball has robust error >= 0.9 at radius ~ 1/sqrt(d) on any distribution on the
   sphere, however it was trained, with probability 1 - 10 p_fail.
+cor3.2.figures | Cor 3.2 | 136 | lower
+  In the ball of the figures, C0 = 10, adversarially trained nets have robust error >= 0.9 at radius
+  C0/sqrt(2 d) = 7.1/sqrt(d).
 lem4.1 | Lem 4.1 | 156 | upper
   sup over the lazy ball of |f(x)| <= 2 sqrt(log(2/p_fail)) + C0.
 lem4.2 | Lem 4.2 | 168 | lower

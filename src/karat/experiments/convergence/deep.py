@@ -67,7 +67,7 @@ def run(config: Config, generator: torch.Generator) -> dict[str, Any]:
         sample=torch.arange(config.n).repeat_interleave(config.K),
         loss=loss,
     )
-    reference = problem.solve(radius, steps=1500, sharpness=200.0)
+    reference = problem.solve(radius, steps=800, sharpness=200.0)
     names = tuple(f"W{h}" for h in range(1, config.depth + 1))
     descent = SurrogateDescent(
         lr=config.step / (config.m * config.depth**2),
@@ -132,7 +132,7 @@ THM41 = Experiment(
             cell_seconds=0.2,
         ),
         "quick": Preset(
-            config=replace(BASE, steps=800),
+            config=replace(BASE, steps=600),
             grid={"m": (32, 64, 128), "depth": (1, 2, 3)},
             seeds=3,
             cell_seconds=0.7,

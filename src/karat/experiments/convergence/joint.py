@@ -257,7 +257,9 @@ def _predictions(config: Config, net: TwoLayer, points: Points) -> dict[str, flo
     g = separating_function(net.activation, points.x, points.y)
     size = g.random_feature_norm(net.W) if config.ball == "rows" else g.norm
     logistic = Logistic()
-    ceiling = robust_margin_ceiling(config.side**2, config.tau, config.C0)
+    ceiling = robust_margin_ceiling(
+        config.side**2, config.tau, config.C0, frobenius=config.ball == "frobenius"
+    )
     return {
         "kernel_norm": g.norm,
         "random_feature_norm": g.random_feature_norm(net.W),

@@ -117,7 +117,7 @@ def reference(net: TwoLayer, sets: Sets, R: float) -> tuple[float, float, TwoLay
     problem = LinearisedProblem(
         space=space, margin=y * net(x), sample=torch.arange(n).repeat_interleave(K), loss=PseudoHuber()
     )
-    found = problem.solve(R, steps=1500, sharpness=200.0)
+    found = problem.solve(R, steps=800, sharpness=200.0)
     c = torch.linalg.lstsq(space.root.T, found.D.unsqueeze(1), driver="gelsd").solution.squeeze(1)
     gates = net.activation.derivative(net.preactivations(x)) * (net.scale * net.a)
     D = (c.unsqueeze(1) * gates).T @ (y.unsqueeze(1) * x)
@@ -239,7 +239,7 @@ WIDTH = Experiment(
             cell_seconds=0.2,
         ),
         "quick": Preset(
-            config=Config(m=64, R=4.0, lr=0.5, steps=300, activation="smooth_leaky_relu"),
+            config=Config(m=64, R=4.0, n=8, K=8, lr=0.5, steps=300, activation="smooth_leaky_relu"),
             grid={"m": (16, 64, 256, 1024), "projected": (True, False)},
             seeds=3,
             cell_seconds=0.7,
@@ -294,8 +294,8 @@ EXIT = Experiment(
     presets={
         "tiny": Preset(config=TINY, grid={"R": (0.3, 1.0)}, seeds=2, cell_seconds=0.2),
         "quick": Preset(
-            config=Config(m=256, R=1.0, lr=0.5, steps=300, activation="smooth_leaky_relu"),
-            grid={"R": (0.5, 1.0, 2.0, 4.0), "attack": ("worst", "random")},
+            config=Config(m=128, R=1.0, lr=0.5, steps=250, activation="smooth_leaky_relu"),
+            grid={"R": (0.5, 1.0, 2.0), "attack": ("worst", "random")},
             seeds=3,
             cell_seconds=0.5,
         ),

@@ -1,6 +1,6 @@
 """Experiments of lazy: flips of lazily trained nets, adversarial training in the ball, its worst nets."""
 
-from karat.experiments.lazy.adversarial import ALGORITHM, BEYOND, COROLLARY, MOVEMENT, RADIUS
+from karat.experiments.lazy.adversarial import ALGORITHM, BEYOND, BRACKET, COROLLARY, MOVEMENT, RADIUS
 from karat.experiments.lazy.flips import FIG2, FIG5, PADDING
 from karat.experiments.lazy.lemmas import LEMMAS, SUBSET
 from karat.experiments.lazy.worst import WINDOW, WORST
@@ -14,6 +14,7 @@ EXPERIMENTS = (
     BEYOND,
     ALGORITHM,
     COROLLARY,
+    BRACKET,
     WINDOW,
     WORST,
     LEMMAS,

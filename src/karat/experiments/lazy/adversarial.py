@@ -193,7 +193,7 @@ MOVEMENT = Experiment(
         ),
         "quick": Preset(
             config=replace(BASE, c=5.6, n=160, lr=0.12, n_test=150, epochs=14),
-            grid={"m": (200, 400, 800), "C0": (8.0, 13.0, 18.0, 25.0, 40.0)},
+            grid={"m": (100, 300, 900), "C0": (8.0, 13.0, 18.0, 25.0, 40.0)},
             seeds=3,
             cell_seconds=1.2,
         ),
@@ -274,17 +274,50 @@ COROLLARY = Experiment(
     paper="lazy",
     presets={
         "tiny": Preset(
+            config=replace(TINY, side=3, m=196, C0=1.0, c=1.0, certified=5),
+            grid={"c": (0.5, 2.9)},
+            seeds=2,
+            cell_seconds=0.3,
+        ),
+        "quick": Preset(
+            config=replace(_ENCLOSED, side=4, m=780, C0=1.0, c=1.0),
+            grid={"c": (0.3, 1.0, 2.0, 3.0)},
+            seeds=3,
+            cell_seconds=1,
+        ),
+        "full": Preset(
+            config=replace(
+                _ENCLOSED, C0=1.0, c=1.0, n=400, n_test=400, epochs=40, attack_steps=40, certified=100
+            ),
+            points=tuple({"side": side, "m": 2 * math.ceil(side**4.8 / 2)} for side in (4, 5, 6)),
+            grid={"c": (0.3, 1.0, 1.5, 2.0, 3.0)},
+            seeds=5,
+            cell_seconds=600,
+        ),
+    },
+    run=run,
+)
+
+BRACKET = Experiment(
+    name="lazy.bracket",
+    title="In the ball of the figures, between which bounds does the robust error of trained nets lie?",
+    paper="lazy",
+    presets={
+        "tiny": Preset(
             config=replace(TINY, certified=5),
             grid={"side": (7, 10), "c": (1.0, 6.9)},
             seeds=2,
             cell_seconds=0.3,
         ),
         "quick": Preset(
-            config=_ENCLOSED, grid={"side": (10, 14), "c": (0.5, 2.0, 5.0, 7.1)}, seeds=3, cell_seconds=1
+            config=replace(_ENCLOSED, m=300, certified=15),
+            grid={"side": (10, 14), "c": (0.5, 2.0, 5.0, 7.1)},
+            seeds=3,
+            cell_seconds=1,
         ),
         "full": Preset(
             config=replace(_ENCLOSED, m=1000, n=400, n_test=400, epochs=40, attack_steps=40, certified=100),
-            grid={"side": (10, 14, 20, 28), "c": (0.5, 1.0, 2.0, 3.5, 5.0, 7.1), "C0": (1.0, 10.0)},
+            grid={"side": (10, 14, 20, 28), "c": (0.5, 1.0, 2.0, 3.5, 5.0, 7.1)},
             seeds=5,
             cell_seconds=120,
         ),

@@ -43,7 +43,7 @@ class Config:
     n_test: int = 200
     lr: float = 1.0
     fast_lr: float | None = None
-    batch_size: int = 8
+    batch_size: int = 4
     max_steps: int = 4000
     source: Literal["embedded", "mnist"] = "embedded"
 
@@ -209,7 +209,7 @@ FIG5 = Experiment(
     run=run,
 )
 
-_RAW = replace(BASE, scaling="raw", bias=True, lr=0.1, batch_size=2, max_steps=1500)
+_RAW = replace(BASE, scaling="raw", bias=True, lr=0.1, batch_size=1, max_steps=2500)
 
 FIG2 = Experiment(
     name="lazy.fig2",
@@ -223,7 +223,10 @@ FIG2 = Experiment(
             cell_seconds=0.3,
         ),
         "quick": Preset(
-            config=replace(_RAW, C0=(10.0, 20.0)), grid={"side": SIDES}, seeds=3, cell_seconds=1.5
+            config=replace(_RAW, C0=(10.0, 20.0)),
+            grid={"side": (5, 7, 10, 14, 20, 28)},
+            seeds=3,
+            cell_seconds=1.5,
         ),
         "full": Preset(
             config=replace(_RAW, batch_size=1, n_test=2000, max_steps=60_000),
@@ -250,7 +253,7 @@ PADDING = Experiment(
         "quick": Preset(
             config=replace(BASE, padded_from=7, C0=(10.0, 20.0)),
             grid={"side": (7, 10, 14, 20, 28)},
-            seeds=3,
+            seeds=5,
             cell_seconds=1,
         ),
         "full": Preset(

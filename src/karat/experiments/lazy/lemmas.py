@@ -7,6 +7,7 @@ from typing import Any, Literal
 import torch
 from torch import Tensor
 
+from karat.bounds.lazy import subset_bound, subset_limit
 from karat.core.checks import require_integer, require_number
 from karat.core.norms import norm
 from karat.data.digits import default_source
@@ -31,7 +32,7 @@ class Config:
     m: int
     C0: float = 10.0
     C1: float = 1.0
-    n_test: int = 30
+    n_test: int = 24
     adversaries: int = 3
     p_fail: float = 0.1
     source: Literal["embedded", "mnist"] = "embedded"
@@ -95,7 +96,9 @@ def _measure(
         "value_supremum": float(_supremum(start, z0, config.weight_radius).max()),
         "gradient": float(size.min()),
         "gradient_infimum": min(smallest_gradient(start, point, config.weight_radius) for point in few),
-        "gradient_change": float(largest_gradient_change(net, x, tau, generator=generator).max()),
+        "gradient_change": float(
+            largest_gradient_change(net, x, tau, generator=generator, starts=3, steps=8).max()
+        ),
         "gradient_change_bound": float(gradient_change_bound(net, few, tau).min()),
         "subset": max(_subset(start, point, config.weight_radius) for point in x),
         **_single_step(net, x, f, gradient, generator),
@@ -215,7 +218,12 @@ def run_subset(config: SubsetConfig, generator: torch.Generator) -> dict[str, An
     count = int(torch.binomial(torch.tensor(float(config.m)), torch.tensor(share), generator=generator))
     rows = torch.randn(count, config.d - 1, generator=generator)
     signs = torch.randint(0, 2, (count, 1), generator=generator).float() * 2 - 1
-    return {"can_switch": count, "subset": worst_subset(signs * rows) / math.sqrt(config.m)}
+    return {
+        "can_switch": count,
+        "subset": worst_subset(signs * rows) / math.sqrt(config.m),
+        "bound": subset_bound(config.d, config.m, config.C0, config.p_fail),
+        "limit": subset_limit(config.C0),
+    }
 
 
 SUBSET = Experiment(
@@ -228,7 +236,7 @@ SUBSET = Experiment(
         ),
         "quick": Preset(
             config=SubsetConfig(d=100, m=1000),
-            grid={"m": (1000, 10_000, 40_000, 1_000_000, 100_000_000)},
+            grid={"m": (1000, 10_000, 40_000, 1_000_000, 20_000_000)},
             seeds=3,
             cell_seconds=0.3,
         ),

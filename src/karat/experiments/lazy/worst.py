@@ -63,6 +63,7 @@ def run(config: Config, generator: torch.Generator) -> dict[str, Any]:
                 cone = max(cone, abs(length / found.length - 1))
     return {
         "at_start": at_start,
+        "start_value": value.abs().tolist(),
         "worst": [found.length for found in worst],
         "value": [abs(found.value) for found in worst],
         "gradient": [found.gradient for found in worst],
@@ -98,8 +99,8 @@ WINDOW = Experiment(
             cell_seconds=0.1,
         ),
         "quick": Preset(
-            config=Config(d=25, m=2264, C0=1.0, points=6, steps=12),
-            points=_window((25, 36, 49, 64, 81), 1.0),
+            config=Config(d=25, m=2264, C0=1.0, points=4, steps=10),
+            points=_window((25, 36, 49, 64), 1.0),
             seeds=3,
             cell_seconds=1.2,
         ),
@@ -128,7 +129,7 @@ WORST = Experiment(
             cell_seconds=0.1,
         ),
         "quick": Preset(
-            config=Config(d=100, m=1600, C0=1.0),
+            config=Config(d=100, m=1600, C0=1.0, steps=12),
             points=(*_wide(_D, 1600, 1.0), *_wide(_D, 1600, 10.0)),
             seeds=3,
             cell_seconds=0.8,

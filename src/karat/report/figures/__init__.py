@@ -1,7 +1,9 @@
 """The figures of the report, by experiment; a figure reads records and runs nothing."""
 
 from karat.report.figures.benign import BENIGN
+from karat.report.figures.convergence import CONVERGENCE
 from karat.report.figures.features import FEATURES
+from karat.report.figures.lazy import LAZY
 from karat.report.figures.picture import Draw, Picture
 from karat.report.figures.purification_models import PURIFICATION
 from karat.report.figures.training_curves import draw_training_curves
@@ -12,6 +14,8 @@ FIGURES: dict[str, Draw] = {
     **BENIGN,
     **FEATURES,
     **PURIFICATION,
+    **LAZY,
+    **CONVERGENCE,
 }
 
 __all__ = ["FIGURES", "Draw", "Picture", "draw_training_curves"]

@@ -7,8 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from karat.bounds.benign import loss_ratio_bound
-from karat.claims.benign.settings import config_of
+from karat.claims.benign.predictions import loss_ratio_limit
 from karat.experiments.record import Record
 from karat.report.figures.benign_facts import draw_facts
 from karat.report.figures.benign_grid import seeds_text
@@ -50,7 +49,7 @@ def _draw(groups: list[list[Record]], labels: list[str]) -> Figure:
     _against_bound(bound, groups)
     finish(bound, x="step", y="robust test error", title="Lemma 4.2", legend=False)
     bound.legend(handles=_styles(), frameon=False, fontsize=8, labelcolor=INK)
-    _dots(ratio, groups, labels, lambda record: record.values["loss_ratio"], _ratio_bound)
+    _dots(ratio, groups, labels, lambda record: record.values["loss_ratio"], loss_ratio_limit)
     finish(ratio, x="largest ratio of loss derivatives", y="", title="Lemma 4.4", legend=False)
     _dots(distance, groups, labels, _distance_share, lambda record: 1.0)
     finish(distance, x="distance from the span / bound", y="", title="Lemma 4.1", legend=False)
@@ -117,11 +116,6 @@ def _dots(
 
 def _distance_share(record: Record) -> float:
     return float(record.values["distance"] / record.values["distance_bound"])
-
-
-def _ratio_bound(record: Record) -> float:
-    config = config_of(record)
-    return loss_ratio_bound(config.d, config.tau, kappa=config.law.variance, slope=config.setting().slope)
 
 
 def _caption(seeds: str, notes: list[str]) -> str:

@@ -132,7 +132,7 @@ def draw_weak_attackers(records: Sequence[Record]) -> list[Picture]:
         "that looks at "
         "some net, or only at M w*, lowers the mixture; random directions do not."
     )
-    return [Picture("Weak attackers purify, too", caption, figure)]
+    return [Picture("Training against weak attackers", caption, figure)]
 
 
 def draw_noise(records: Sequence[Record]) -> list[Picture]:

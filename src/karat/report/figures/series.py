@@ -1,0 +1,96 @@
+"""Curves over a setting with bands over seeds, straight from records, and guides for power laws."""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from matplotlib.axes import Axes
+
+from karat.experiments.record import Record
+from karat.report.style import INK, PALETTE, mean_and_half_width
+
+Value = Callable[[Record], float]
+
+
+def done(records: Sequence[Record]) -> list[Record]:
+    """Finished records."""
+    return [record for record in records if record.status == "done"]
+
+
+def table_of(records: Sequence[Record], axis: Value, value: Value) -> tuple[np.ndarray, np.ndarray]:
+    """Axis values (g,) and a table (seeds, g), NaN where a seed has no record."""
+    x = sorted({axis(record) for record in records})
+    seeds = sorted({record.seed for record in records})
+    table = np.full((len(seeds), len(x)), np.nan)
+    for record in records:
+        table[seeds.index(record.seed), x.index(axis(record))] = value(record)
+    return np.array(x, dtype=float), table
+
+
+def draw_series(
+    ax: Axes,
+    x: np.ndarray,
+    table: np.ndarray,
+    label: str | None,
+    *,
+    color: str = PALETTE[0],
+    line: str = "-",
+    marker: str = "o",
+    fill: bool = True,
+    band: bool = True,
+    level: float = 0.95,
+) -> None:
+    """Mean over seeds with markers, and its Student band; logarithms are averaged on a logarithmic axis.
+
+    Args:
+        x: (g,); table: (seeds, g), NaN and inf left out; label: of the legend; fill: solid or hollow markers.
+    """
+    logarithmic = ax.get_yscale() == "log"
+    values = np.where(np.isfinite(table) & ((table > 0) | (not logarithmic)), table, np.nan)
+    mean, half = mean_and_half_width(np.log(values) if logarithmic else values, level)
+    middle, low, high = (np.exp(v) if logarithmic else v for v in (mean, mean - half, mean + half))
+    ax.plot(
+        x,
+        middle,
+        label=label,
+        color=color,
+        linestyle=line,
+        linewidth=1.6,
+        marker=marker,
+        markersize=4,
+        markerfacecolor=color if fill else "white",
+    )
+    if band:
+        # The band of a few seeds can be wider than the panel: the seeds themselves bound what is drawn.
+        spread = np.nanmax(values, axis=0) - np.nanmin(values, axis=0) if np.isfinite(values).any() else 0.0
+        low = np.maximum(low, np.nanmin(values, axis=0) - spread)
+        high = np.minimum(high, np.nanmax(values, axis=0) + spread)
+        ax.fill_between(x, low, high, color=color, alpha=0.16, linewidth=0)
+
+
+def power_guide(ax: Axes, x: np.ndarray, anchor: tuple[float, float], exponent: float, label: str) -> None:
+    """A dotted power law through a point."""
+    span = np.array([x.min(), x.max()], dtype=float)
+    ax.plot(
+        span,
+        anchor[1] * (span / anchor[0]) ** exponent,
+        color=INK,
+        linewidth=1.1,
+        linestyle=":",
+        label=label,
+    )
+
+
+def plain_ticks(ax: Axes, ticks: Sequence[float]) -> None:
+    """The given ticks of a logarithmic axis as plain numbers, and no others."""
+    ax.set_xticks(list(ticks), [f"{tick:g}" for tick in ticks])
+    ax.minorticks_off()
+
+
+def seeds_note(records: Sequence[Record]) -> str:
+    """How many seeds the lines average."""
+    count = len({record.seed for record in records})
+    return (
+        f"Mean over {count} seeds, bands its 95 % interval, cut at twice the seeds' range."
+        if count > 1
+        else "One seed."
+    )

@@ -1,0 +1,164 @@
+"""Branch and bound against enumeration, mixed-integer programs and grids."""
+
+import itertools
+import math
+from dataclasses import replace
+
+import clarabel
+import numpy as np
+import pytest
+import torch
+from scipy import sparse
+from scipy.optimize import LinearConstraint, milp
+
+from karat.certificates.branch_and_bound import branch_and_bound
+from karat.certificates.branching import _cap
+from karat.core import Ball
+
+
+def one(problem, i):
+    return problem.rows(torch.tensor([i]))
+
+
+def milp_minimum(problem):
+    """Worst margin of one l_inf ReLU problem: big-M, binaries on unstable neurons; dual bound and witness."""
+    low, high = (side[0].numpy() for side in problem.interval)
+    c, z, W = problem.c[0].numpy(), problem.z[0].numpy(), problem.W.numpy()
+    m, d = W.shape
+    tau = float(problem.tau[0])
+    # Variables delta, t, a with t = relu(z + W delta).
+    rows, sides = [], []
+    for s in range(m):
+        unit = np.eye(m)[s]
+        rows.append(np.concatenate([W[s], -unit, 0 * unit]))
+        sides.append(-z[s])
+        rows.append(np.concatenate([-W[s], unit, -min(low[s], 0) * unit]))
+        sides.append(z[s] - min(low[s], 0))
+        rows.append(np.concatenate([0 * W[s], unit, -max(high[s], 0) * unit]))
+        sides.append(0.0)
+    top = np.concatenate([np.full(d, tau), np.maximum(high, 0), np.ones(m)])
+    bottom = np.concatenate([np.full(d, -tau), np.zeros(m), (low >= 0).astype(float)])
+    top[d + m :] = np.where(high <= 0, 0.0, 1.0)
+    found = milp(
+        np.concatenate([np.zeros(d), c, np.zeros(m)]),
+        constraints=LinearConstraint(np.array(rows), ub=np.array(sides)),
+        bounds=(bottom, top),
+        integrality=np.concatenate([np.zeros(d + m), np.ones(m)]),
+        options={"mip_rel_gap": 1e-9},
+    )
+    delta = torch.from_numpy(found.x[:d]).clamp(-tau, tau).unsqueeze(0)
+    return found.mip_dual_bound + float(problem.offset[0]), float(problem.value(delta)[0])
+
+
+@pytest.mark.parametrize(("m", "d"), [(6, 3), (12, 6), (20, 10)])
+def test_l_inf_values_agree_with_the_mixed_integer_program(make_problem, m, d):
+    problem = make_problem("relu", math.inf, n=5, m=m, d=d, tau=0.8)
+    for i in range(5):
+        found = branch_and_bound(one(problem, i), seconds=20, precise=1e-6)
+        below, above = milp_minimum(one(problem, i))
+        assert found.lower <= above + 1e-5
+        assert found.upper >= below - 1e-5
+        assert found.upper - found.lower <= 2e-6 * (1 + abs(found.upper))
+
+
+def socp_minimum(problem):
+    """Worst margin of one l2 ReLU problem: a second-order cone program for every activation pattern."""
+    c, z, W = problem.c[0].numpy(), problem.z[0].numpy(), problem.W.numpy()
+    m, d = W.shape
+    best = math.inf
+    settings = clarabel.DefaultSettings()
+    settings.verbose = False
+    for pattern in itertools.product((0.0, 1.0), repeat=m):
+        on = np.array(pattern)
+        sign = np.where(on > 0, -1.0, 1.0)
+        A = np.vstack([sign[:, None] * W, np.zeros((1, d)), -np.eye(d)])
+        side = np.concatenate([-sign * z, [float(problem.tau[0])], np.zeros(d)])
+        cones = [clarabel.NonnegativeConeT(m), clarabel.SecondOrderConeT(d + 1)]
+        solver = clarabel.DefaultSolver(
+            sparse.csc_matrix((d, d)), (c * on) @ W, sparse.csc_matrix(A), side, cones, settings
+        )
+        found = solver.solve()
+        if str(found.status) in ("Solved", "AlmostSolved"):
+            best = min(best, found.obj_val + float((c * on) @ z))
+    return best + float(problem.offset[0])
+
+
+def test_l2_values_agree_with_all_activation_patterns(make_problem):
+    problem = make_problem("relu", 2.0, n=8, m=5, d=3, tau=2.0)
+    for i in range(8):
+        found = branch_and_bound(one(problem, i), seconds=10, precise=1e-6)
+        exact = socp_minimum(one(problem, i))
+        assert found.lower == pytest.approx(exact, abs=5e-6 * (1 + abs(exact)))
+        assert found.upper == pytest.approx(exact, abs=5e-6 * (1 + abs(exact)))
+
+
+def test_values_agree_with_a_grid(make_problem, profile, p, soundness):
+    problem = make_problem(profile, p, n=4, m=5, d=2, tau=1.0)
+    lowest, error = soundness.grid_minimum(problem, 101)
+    for i in range(4):
+        found = branch_and_bound(one(problem, i), seconds=5, precise=0.02)
+        assert found.lower <= float(lowest[i] + error[i])
+        assert found.lower <= found.upper
+        assert float(lowest[i]) - found.lower < 0.2 * (1 + abs(float(lowest[i])))
+        assert float(problem.ball.with_tau(problem.tau[i]).excess(found.delta.unsqueeze(0))) < 1e-12
+        again = float(one(problem, i).value(found.delta.unsqueeze(0))[0])
+        assert found.upper == pytest.approx(again, abs=1e-12)
+
+
+def test_a_box_keeps_the_witness_and_the_bound_honest(make_problem, p, soundness):
+    problem = make_problem("relu", p, n=6, m=6, d=2, box=(-0.4, 0.6))
+    lowest, error = soundness.grid_minimum(problem, 101)
+    for i in range(6):
+        found = branch_and_bound(one(problem, i), seconds=5, precise=1e-4)
+        x = problem.x[i] + found.delta
+        assert float(x.min()) >= -0.4 - 1e-12
+        assert float(x.max()) <= 0.6 + 1e-12
+        assert found.lower <= float(lowest[i] + error[i])
+        assert float(lowest[i]) - found.lower < 0.1
+
+
+def test_more_time_never_lowers_the_lower_bound(make_problem):
+    problem = one(make_problem("relu", 2.0, n=1, m=60, d=30, tau=2.0), 0)
+    first = branch_and_bound(problem, seconds=0.0, precise=1e-6)
+    later = branch_and_bound(problem, seconds=0.4, precise=1e-6)
+    assert first.lower <= later.lower <= later.upper <= first.upper + 1e-12
+
+
+def test_a_minimum_inside_the_ball_is_found(generator):
+    # A net whose minimum is interior: the linear part vanishes there and first-order duals stall.
+    from karat.certificates.problem import Problem
+    from karat.certificates.profile import profile_of
+    from karat.core import Relu
+
+    W = torch.tensor([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0]], dtype=torch.float64)
+    b = torch.tensor([-0.2, 0.2, 0.1, -0.1], dtype=torch.float64)
+    ones = torch.ones(1, 4, dtype=torch.float64)
+    zero = torch.zeros(1, dtype=torch.float64)
+    problem = Problem(
+        W, b, ones, zero - 0.5, torch.zeros(1, 2, dtype=torch.float64), Ball(2, 1.0), profile_of(Relu())
+    )
+    found = branch_and_bound(problem, seconds=5, precise=1e-7)
+    assert found.lower == pytest.approx(-0.5, abs=1e-6)
+    assert found.upper == pytest.approx(-0.5, abs=1e-6)
+
+
+@pytest.mark.parametrize("m", [1, 3])
+def test_small_and_dead_nets(make_problem, p, m):
+    problem = make_problem("relu", p, n=2, m=m, d=1, tau=5.0)
+    for dead in (problem, replace(problem, W=0 * problem.W), replace(problem, c=0 * problem.c)):
+        found = branch_and_bound(one(dead, 0), seconds=2, precise=1e-6)
+        assert found.upper - found.lower < 1e-5
+
+
+def test_caps_hold_every_point_of_a_cut_ball(generator):
+    v = torch.randn(20_000, 3, generator=generator, dtype=torch.float64)
+    delta = 1.5 * v / torch.linalg.vector_norm(v, dim=1, keepdim=True)
+    delta = delta * torch.rand(len(v), 1, generator=generator, dtype=torch.float64) ** (1 / 3)
+    for _ in range(20):
+        pair = torch.randn(2, 3, generator=generator, dtype=torch.float64)
+        n, w = pair / torch.linalg.vector_norm(pair, dim=1, keepdim=True)
+        distance = 1.4 * torch.rand(1, generator=generator, dtype=torch.float64)
+        inside = delta[delta @ n >= distance]
+        cap = _cap(distance, (n @ w).reshape(1), 1.5)
+        if len(inside):
+            assert float((inside @ w).max()) <= float(cap)

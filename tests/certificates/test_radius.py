@@ -1,0 +1,58 @@
+"""Minimal radii and curves of brackets."""
+
+import pytest
+import torch
+
+from karat.attacks import PGD, minimal_radius
+from karat.certificates import bracket_curve, minimal_radius_bracket, robust_error_bracket
+from karat.core import Ball, dual_exponent
+from karat.nets import Linear, as_classifier, init
+
+
+def test_the_radius_of_a_linear_net_is_its_distance(p, generator):
+    w = torch.randn(4, generator=generator, dtype=torch.float64)
+    net = Linear(w)
+    x = torch.randn(10, 4, generator=generator, dtype=torch.float64)
+    y = torch.sign(net(x))
+    found = minimal_radius_bracket(net, x, y, Ball(p, 50.0), rtol=1e-3)
+    distance = net(x).abs() / torch.linalg.vector_norm(w, ord=dual_exponent(p))
+    assert bool((found.certified <= distance).all())
+    assert bool((found.broken >= distance).all())
+    assert torch.allclose(found.certified, distance, rtol=2e-3)
+    assert torch.allclose(found.broken, distance, rtol=2e-3)
+
+
+def test_the_bracket_holds_what_attacks_find(generator):
+    net = init.pytorch_default(3, 10, generator=generator)
+    x = torch.randn(8, 3, generator=generator, dtype=torch.float64)
+    y = torch.sign(net(x))
+    ball = Ball(2, 4.0)
+    found = minimal_radius_bracket(net, x, y, ball, 1.0, rtol=0.02)
+    attacked = minimal_radius(as_classifier(net), x, y, ball, method=PGD(steps=40))
+    assert bool((found.certified <= attacked.broken).all())
+    assert bool((found.certified <= found.broken).all())
+    closed = torch.isfinite(found.broken)
+    assert bool((found.broken[closed] - found.certified[closed] <= 0.03 * found.broken[closed]).all())
+    hit = y[closed] * net((x + found.delta)[closed])
+    assert bool((hit < 0).all())
+
+
+def test_misclassified_samples_have_radius_zero(generator):
+    net = init.pytorch_default(3, 10, generator=generator)
+    x = torch.randn(3, 3, generator=generator, dtype=torch.float64)
+    found = minimal_radius_bracket(net, x, -torch.sign(net(x)), Ball(2, 1.0), 0.5)
+    assert found.certified.tolist() == [0.0] * 3
+    assert found.broken.tolist() == [0.0] * 3
+
+
+def test_curves_are_monotone_and_agree_with_single_radii(generator):
+    net = init.pytorch_default(3, 10, generator=generator)
+    x = torch.randn(12, 3, generator=generator, dtype=torch.float64)
+    y = torch.sign(net(x))
+    curve = bracket_curve(net, x, y, Ball(2, 1.0), [0.0, 0.3, 0.9], 1.0)
+    assert [point.low for point in curve] == sorted(point.low for point in curve)
+    assert [point.high for point in curve] == sorted(point.high for point in curve)
+    single = robust_error_bracket(net, x, y, Ball(2, 0.3), 1.0)
+    assert (single.low, single.high) == (curve[1].low, curve[1].high)
+    with pytest.raises(ValueError, match="`radii` of `bracket_curve` must increase"):
+        bracket_curve(net, x, y, Ball(2, 1.0), [0.3, 0.1])

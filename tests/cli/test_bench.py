@@ -1,0 +1,68 @@
+import json
+
+import pytest
+
+from karat.cli import bench
+
+SCRIPT = '''"""A benchmark that takes no time."""
+
+import json, sys
+
+if __name__ == "__main__":
+    assert "--json" in sys.argv
+    row = {"bench": "toy", "size": "n=1", "implementation": "plain", "cpu_seconds": 2.0, "ratio": 1.0}
+    name = "float32 product 1000 x 1000 x 1000"
+    product = row | {"implementation": name, "cpu_seconds": 0.02, "ratio": None}
+    print(json.dumps([row, row | {"implementation": "mine", "cpu_seconds": 0.5, "ratio": 4.0}, product]))
+'''
+
+
+@pytest.fixture
+def toy_bench(tmp_path, monkeypatch):
+    (tmp_path / "toy.py").write_text(SCRIPT)
+    (tmp_path / "broken.py").write_text(SCRIPT.replace('assert "--json" in', "raise SystemExit('no luck') #"))
+    (tmp_path / "silent.py").write_text(SCRIPT.replace("print(json.dumps(", "str(("))
+    names = ("toy", "broken", "silent")
+    monkeypatch.setattr(bench, "found_scripts", lambda: {name: tmp_path / f"{name}.py" for name in names})
+
+
+def test_every_benchmark_of_the_clone_is_listed_with_what_it_measures(karat):
+    rows = karat("bench", "--json").json
+    assert {"adversarial_training", "attacks", "flips", "sweeps"} <= {row["bench"] for row in rows}
+    assert "timing" not in {row["bench"] for row in rows}
+    assert all(row["title"] for row in rows)
+
+
+def test_a_benchmark_gives_rows_and_they_reach_the_report(karat, toy_bench, tmp_path):
+    rows = karat("bench", "toy", "--json").json
+    assert [set(row) for row in rows] == [set(bench.FIELDS)] * 3
+    outcome = karat("bench", "toy")
+    assert "n=1\tmine\t0.5\t4" in outcome.out
+    assert "100.0 Gflop/s" in outcome.out
+    assert f"karat {bench.karat.__version__}" in outcome.out
+    karat("report", "--out", "pages")
+    page = (tmp_path / "pages" / "index.html").read_text(encoding="utf-8")
+    assert "matrix product 100.0 Gflop/s" in page
+    assert ">mine<" in page
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["nothing"], 2, "there is no benchmark `nothing`; the benchmarks are toy, broken, silent."),
+        (["toy", "--repeats", "0"], 2, "`--repeats` must be a whole number >= 1, got 0."),
+        (["broken"], 1, "the benchmark broken failed: no luck"),
+        (["silent"], 1, "the benchmark silent gave no rows"),
+    ],
+)
+def test_a_benchmark_that_cannot_run_is_one_line(karat, toy_bench, arguments, code, message):
+    outcome = karat("bench", *arguments)
+    assert outcome.code == code
+    assert outcome.complaint().startswith(message)
+
+
+def test_the_smallest_size_of_the_own_benchmarks_runs(karat):
+    rows = karat("bench", "flips", "--quick", "--repeats", "1", "--json").json
+    assert [row["implementation"] for row in rows[:2]] == ["bisection", "karat, sorted kinks"]
+    assert rows[0]["ratio"] == 1
+    json.dumps(rows)

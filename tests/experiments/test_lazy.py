@@ -1,0 +1,101 @@
+"""The lazy experiments at their tiny size, the checks that read them, and malformed settings."""
+
+from dataclasses import replace
+from functools import cache
+
+import pytest
+import torch
+
+from karat.claims import CHECKS, get_statement, judge_claim
+from karat.experiments import EXPERIMENTS
+from karat.experiments.experiment import cells
+from karat.experiments.lazy import adversarial, flips
+from karat.experiments.lazy.digits import Digits
+from karat.lab.execute import execute
+from karat.report.embed import data_uri
+from karat.report.figures import FIGURES
+
+NAMES = [name for name in EXPERIMENTS if name.startswith("lazy.")]
+
+
+@cache
+def records(name):
+    return [execute(cell) for cell in cells(EXPERIMENTS[name], "tiny", 2)]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_cell_finishes_and_every_figure_draws(name):
+    assert [r.error for r in records(name) if r.status != "done"] == []
+    for picture in FIGURES.get(name, lambda _: [])(records(name)):
+        data_uri(picture.figure)
+        assert picture.caption
+
+
+@pytest.mark.parametrize("claim_id", [c for c in CHECKS if c.startswith("lazy.")])
+def test_every_check_reads_the_records_of_its_experiment(claim_id):
+    check = CHECKS[claim_id]
+    claim = judge_claim(get_statement(claim_id), check, records(check.experiment), "tiny")
+    assert claim.verdict is not None, claim.caveat
+    assert claim.caveat or claim.measured is not None
+
+
+def test_zero_padding_changes_nothing_but_the_dimension():
+    small = Digits(side=7, source="embedded").load(train=False, dtype=torch.float64)
+    large = Digits(side=12, source="embedded", padded_from=7).load(train=False, dtype=torch.float64)
+    assert large.x.shape[1] == 144
+    assert torch.allclose(small.x @ small.x.T, large.x @ large.x.T)
+
+
+def test_wide_runs_stay_within_memory():
+    """m = 20,000 at d = 784 holds two copies of W (126 MB) and small tables, not many m x d temporaries."""
+    cell = cells(EXPERIMENTS["lazy.fig5"], "tiny", 1, {"side": 28, "m": 20_000, "max_steps": 3, "n_test": 4})[
+        0
+    ]
+    record = execute(cell)
+    assert record.status == "done"
+    assert record.peak_memory_mb < 1500
+
+
+def test_the_exact_flip_is_shorter_than_any_scanned_one():
+    net = flips.init.gaussian(20, 100, generator=torch.Generator().manual_seed(0), dtype=torch.float32)
+    x = torch.nn.functional.normalize(torch.randn(6, 20, generator=torch.Generator().manual_seed(1)), dim=1)
+    length, gradient, step = flips.smallest_flips(net, x)
+    assert torch.allclose(length, step * gradient, rtol=1e-5)
+    f, g = net.value_and_input_gradient(x)
+    for share in torch.linspace(0.05, 0.99, 30):
+        moved = x - (share * step.float() * torch.sign(f)).unsqueeze(1) * g
+        assert bool((torch.sign(net(moved)) == torch.sign(f)).all())
+
+
+@pytest.mark.parametrize(
+    ("name", "overrides", "message"),
+    [
+        ("lazy.fig5", {"classes": "3,3"}, "must be two different digits"),
+        ("lazy.fig5", {"classes": "0,12"}, "must be two different digits"),
+        ("lazy.fig5", {"C0": "20,10"}, "increasing numbers"),
+        ("lazy.padding", {"padded_from": 40}, "`padded_from` of `Config` must be at most"),
+        ("lazy.alg1", {"c": 30}, "where the radius c/side is |x| = 1"),
+        ("lazy.alg1", {"n": 1}, "at least 2"),
+        ("lazy.worst", {"C0": -1}, "`C0` of `Config` must be a finite number >= 0"),
+    ],
+)
+def test_malformed_settings_are_answered_in_one_line(name, overrides, message):
+    with pytest.raises(ValueError) as caught:  # noqa: PT011
+        cells(EXPERIMENTS[name], "tiny", 1, overrides)
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_an_empty_digit_class_is_named():
+    digits = Digits(side=5, source="embedded")
+    with pytest.raises(ValueError, match=r"the digit class [01] is empty among the 1 training images"):
+        digits.draw(1, train=True, generator=torch.Generator(), dtype=torch.float32)
+    with pytest.raises(ValueError, match="100000 training images were asked for"):
+        digits.draw(100_000, train=True, generator=torch.Generator(), dtype=torch.float32)
+
+
+def test_training_without_projection_may_leave_the_ball():
+    config = replace(adversarial.TINY, c=2.0, C0=0.5)
+    inside = adversarial.run(config, torch.Generator().manual_seed(0))
+    outside = adversarial.run(replace(config, C0=float("inf")), torch.Generator().manual_seed(0))
+    assert inside["movement_max"] <= 0.5 + 1e-4 < outside["movement_max"]

@@ -1,0 +1,62 @@
+import pytest
+from karat_toys import TOY
+
+from karat.api import plan_sweep
+from karat.experiments.experiment import cells
+from karat.experiments.grid import read_axis
+
+
+@pytest.mark.parametrize(
+    ("text", "hint", "values"),
+    [
+        ("1000, 2000,4000", int, (1000, 2000, 4000)),
+        ("1:10:10", float, tuple(map(float, range(1, 11)))),
+        ("1000:18000:18", int, tuple(range(1000, 18001, 1000))),
+        ("0.1:0.7:7", float, (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7)),
+        ("10:1000:3:log", int, (10, 100, 1000)),
+        ("1:3:5:log", int, (1, 2, 3)),
+        ("5:1:3", float, (5.0, 3.0, 1.0)),
+        ("ok,raise", str, ("ok", "raise")),
+        ("2,2,3", int, (2, 3)),
+    ],
+)
+def test_an_axis_is_read_from_text(text, hint, values):
+    assert read_axis(text, hint, "d", "toy") == values
+
+
+@pytest.mark.parametrize(
+    ("text", "hint", "message"),
+    [
+        ("1:10", float, "must be a list or start:stop:count"),
+        ("1:10:x", float, "must be a list or start:stop:count"),
+        ("1:10:3:lin", float, "must be a list or start:stop:count"),
+        ("1:10:1", float, "count is not at least 2"),
+        ("0:10:3:log", float, "equal ratios need positive ends"),
+        ("1:10:3", int, "`d` of `toy` must be a whole number, got 5.5"),
+        ("1,x", int, "`d` of `toy` must be a whole number, got 'x'"),
+        (",", int, "has no values"),
+    ],
+)
+def test_text_that_is_no_axis_is_refused_in_one_sentence(text, hint, message):
+    with pytest.raises(ValueError, match=message) as caught:
+        read_axis(text, hint, "d", "toy")
+    assert "\n" not in str(caught.value)
+
+
+def test_axes_replace_those_of_the_preset_and_add_to_them():
+    found = cells(TOY, "tiny", 1, grid={"d": (5, 6), "tau": (0.1, 0.2)})
+    assert [(c.config.d, c.config.tau) for c in found] == [(5, 0.1), (5, 0.2), (6, 0.1), (6, 0.2)]
+    assert [c.config.d for c in cells(TOY, "tiny", 1, grid={"tau": (0.3,)})] == [1, 2, 3]
+
+
+def test_a_setting_is_fixed_or_an_axis():
+    with pytest.raises(ValueError, match="cannot be set and be an axis at once"):
+        cells(TOY, "tiny", overrides={"d": 1}, grid={"d": (1, 2)})
+    with pytest.raises(ValueError, match="has no setting `width`"):
+        plan_sweep(TOY.name, "tiny", grid={"width": "1,2"})
+
+
+def test_seeds_of_a_config_share_its_json():
+    one, two = cells(TOY, "tiny", 2, overrides={"d": 1})
+    assert one.config_json is two.config_json
+    assert (one.config_hash, one.seed, two.seed) == (two.config_hash, 0, 1)
