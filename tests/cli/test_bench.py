@@ -39,7 +39,7 @@ def test_a_benchmark_gives_rows_and_they_reach_the_report(karat, toy_bench, tmp_
     outcome = karat("bench", "toy")
     assert "n=1\tmine\t0.5\t4" in outcome.out
     assert "100.0 Gflop/s" in outcome.out
-    assert f"karat {bench.karat.__version__}" in outcome.out
+    assert f"karat {bench.version.__version__}" in outcome.out
     karat("report", "--out", "pages")
     page = (tmp_path / "pages" / "index.html").read_text(encoding="utf-8")
     assert "matrix product 100.0 Gflop/s" in page

@@ -42,7 +42,9 @@ class Cluster:
     def __init__(self, folder):
         self.folder, self.file = folder, folder / "scheduler.json"
         self.workers = []
-        self.scheduler = self._start("scheduler", "--port", "0", "--dashboard-address", ":0")
+        # A test run that is killed leaves nothing behind for long: idle schedulers end, then their workers.
+        ports = ("--port", "0", "--dashboard-address", ":0")
+        self.scheduler = self._start("scheduler", *ports, "--idle-timeout", "300s")
         wait_until(self.file.exists)
         self.address = json.loads(self.file.read_text())["address"]
 

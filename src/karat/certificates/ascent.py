@@ -81,7 +81,9 @@ def ascend(relaxed: Relaxed, alpha: Tensor, *, steps: int, sharpness: tuple[floa
     """
     r = alpha @ relaxed.W + relaxed.fixed
     best, best_value = alpha, relaxed.value(alpha, r)
-    inverse = 1 / (relaxed.curvature * relaxed.W.square().sum(dim=1).clamp_min(1e-300))
+    square = relaxed.W.square().sum(dim=1)
+    # A neuron without weights has nothing to climb: its slope stays.
+    inverse = torch.where(square > 0, 1 / (relaxed.curvature * square.clamp_min(1e-200)), 0.0)
     tau = relaxed.ball.radius(r).clamp_min(1e-300)
     lengths = torch.linalg.vector_norm(relaxed.W, dim=1)
     reference = torch.linalg.vector_norm(torch.cat([alpha * lengths, relaxed.fixed], dim=1), dim=1)
@@ -99,7 +101,7 @@ def ascend(relaxed: Relaxed, alpha: Tensor, *, steps: int, sharpness: tuple[floa
         value = relaxed.value(new, new_r)
         wins = value > best_value
         best, best_value = torch.where(wins.unsqueeze(1), new, best), torch.where(wins, value, best_value)
-        downhill = ((new - alpha) * (ahead - new) / step).sum(dim=1) > 0
+        downhill = ((new - alpha) * (ahead - new) / step.clamp_min(1e-200)).sum(dim=1) > 0
         following = (1 + torch.sqrt(1 + 4 * momentum.square())) / 2
         beta = torch.where(downhill, 0.0, (momentum - 1) / following).unsqueeze(1)
         momentum = torch.where(downhill, 1.0, following)

@@ -162,8 +162,8 @@ def _climb(state: _State, problem: Problem, seconds: float, tie: Tensor) -> None
             part = problem.rows(rows)
             state.raise_lower(rows, lipschitz_bound(part, global_constant(part)))
     with state.stage("relaxation"):
-        if len(rows := state.open_rows()):
-            state.raise_lower(rows, linear_relaxation(problem.rows(rows)))
+        # Broken samples as well, so that every bracket has a lower end.
+        state.raise_lower(torch.arange(len(problem)), linear_relaxation(problem))
     slopes: dict[int, Tensor] = {}
     with state.stage("slopes"):
         if len(rows := state.open_rows()):

@@ -85,6 +85,7 @@ def _gradient_bound(records: Sequence[Record]) -> Finding:
     C0, p = record.config["C0"], record.config["p_fail"]
     d = max(key[1] for key in cells)
     wide = next((10**k for k in range(2, 14) if bounds.gradient_bound(d, 10**k, C0, p) > 0), None)
+    reach = "no m up to 1e13" if wide is None else f"m >= {wide:.0e}"
     listed = ", ".join(
         f"d = {d_}, m = {m}: " + ("undefined" if math.isnan(value) else f"{value:.1f}")
         for (m, d_), value in sorted(found.items())
@@ -93,8 +94,7 @@ def _gradient_bound(records: Sequence[Record]) -> Finding:
     return vacuous(
         smallest,
         max((v for v in found.values() if not math.isnan(v)), default=math.nan),
-        f"the lower bound is negative or undefined ({listed}); at d = {d} it turns positive for m "
-        f">= {wide:.0e}.",
+        f"the lower bound is negative or undefined ({listed}); at d = {d} it turns positive for {reach}.",
     )
 
 

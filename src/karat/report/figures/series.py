@@ -61,9 +61,12 @@ def draw_series(
     )
     if band:
         # The band of a few seeds can be wider than the panel: the seeds themselves bound what is drawn.
-        spread = np.nanmax(values, axis=0) - np.nanmin(values, axis=0) if np.isfinite(values).any() else 0.0
-        low = np.maximum(low, np.nanmin(values, axis=0) - spread)
-        high = np.minimum(high, np.nanmax(values, axis=0) + spread)
+        known = np.isfinite(values)
+        least = np.where(known, values, np.inf).min(axis=0)
+        most = np.where(known, values, -np.inf).max(axis=0)
+        some = known.any(axis=0)
+        room = np.where(some, most, 0.0) - np.where(some, least, 0.0)
+        low, high = np.maximum(low, least - room), np.minimum(high, most + room)
         ax.fill_between(x, low, high, color=color, alpha=0.16, linewidth=0)
 
 
