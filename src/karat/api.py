@@ -9,7 +9,7 @@ from typing import Any
 from karat import claims
 from karat.claims import Check, Claim, get_statement, judge_claim
 from karat.experiments.config import hints, require_setting
-from karat.experiments.experiment import Cell, cells, find_experiment
+from karat.experiments.experiment import Cell, Part, cells, find_experiment
 from karat.experiments.grid import read_axis
 from karat.experiments.record import Record
 from karat.lab import (
@@ -142,11 +142,15 @@ def check_cells(
     return cells(find_experiment(check.experiment), scale, seeds, overrides)
 
 
-def plan(papers: Sequence[str], scale: str, seeds: int | None = None) -> dict[str, list[Cell]]:
-    """Return the cells behind all executable claims of the papers: experiment -> cells, cheap ones first."""
+def plan(
+    papers: Sequence[str], scale: str, seeds: int | None = None, parts: tuple[Part, ...] = ("theory",)
+) -> dict[str, list[Cell]]:
+    """Return the cells behind the executable claims of the papers: experiment -> cells, cheap ones first."""
     cost: dict[str, float] = {}
     found: dict[str, list[Cell]] = {}
     for test in _checks(papers, scale):
+        if find_experiment(test.experiment).part not in parts:
+            continue
         if test.experiment not in found:
             found[test.experiment] = check_cells(test, scale, seeds)
             preset = find_experiment(test.experiment).preset(scale)
@@ -183,6 +187,7 @@ def reproduce(
     return [
         judge_claim(get_statement(test.claim_id), test, [r for r in found[test.experiment] if r], scale)
         for test in _checks(papers, scale)
+        if test.experiment in found
     ]
 
 

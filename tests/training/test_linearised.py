@@ -67,9 +67,9 @@ def test_bound_lies_below_every_displacement_and_near_the_best(kind, radius, net
     x, y, sample = points
     space = kind(net, x, y)
     problem = LinearisedProblem(space=space, margin=y * net(x), sample=sample)
-    found = problem.solve(radius, steps=2000, sharpness=400.0)
+    found = problem.solve(radius, steps=600, sharpness=200.0)
     assert found.bound <= found.loss + 1e-9
-    assert found.loss - found.bound < 0.02
+    assert found.loss - found.bound < 0.03
     g = torch.Generator().manual_seed(2)
     for _ in range(50):
         D = space.project(10 * torch.randn(space.zero().shape, generator=g, dtype=torch.float64), radius)

@@ -14,6 +14,7 @@ from karat.certificates.exact import SHARP, solve_domain
 from karat.certificates.hull import Hull
 from karat.certificates.problem import Problem
 from karat.certificates.space import Space, space_of
+from karat.certificates.tightening import Tightening, tightening_of
 
 _STEPS = 12
 _ROOT = 30
@@ -44,7 +45,7 @@ class _State:
     goal: float
     deadline: float
     precise: bool
-    cosines: Tensor | None
+    tightening: Tightening | None
     closed: float = math.inf
     domains: int = 0
     open: list[tuple[float, int, tuple[Tensor, ...], int]] = field(default_factory=list)
@@ -101,7 +102,7 @@ def branch_and_bound(
         goal=tie if precise is None else precise,
         deadline=time.perf_counter() + seconds,
         precise=precise is not None,
-        cosines=_cosines(space),
+        tightening=tightening_of(space),
     )
     first = space.hulls(space.low, space.high).slope_at(space.z) if alpha is None else alpha[space.unstable]
     _expand(state, space.low.unsqueeze(0), space.high.unsqueeze(0), first.unsqueeze(0), steps=_ROOT)
@@ -113,8 +114,8 @@ def branch_and_bound(
         and not state.broken()
         and time.perf_counter() < state.deadline
     ):
-        count = min(batch, size, len(state.open))
-        low, high, slopes = _divide(state, *_pop(state, count), most=min(size, _CHILDREN))
+        chosen = _pop(state, min(batch, size, len(state.open)))
+        low, high, slopes = _divide(state, *chosen, most=min(size, _CHILDREN))
         _expand(state, low, high, slopes, steps=_STEPS)
         batch = min(size, 2 * batch)
         if len(state.open) * space.W.shape[0] * 24 > _MEMORY:
@@ -126,8 +127,7 @@ def _linear(space: Space, upper: float, delta: Tensor) -> Search:
     """The search of a net that is linear on the ball: one bound, attained at an extreme point."""
     lower = float(space.bound(torch.zeros(1, 0, dtype=space.W.dtype), space.low[None], space.high[None])[0])
     x = space.problem.x if space.ball.box is not None else None
-    best = space.ball.extreme_point(-space.fixed.unsqueeze(0), x)
-    full = space.lift(best)
+    full = space.lift(space.ball.extreme_point(-space.fixed.unsqueeze(0), x))
     value = float(space.problem.value(full)[0])
     return Search(lower, value, full[0], 1) if value < upper else Search(lower, upper, delta, 1)
 
@@ -146,7 +146,7 @@ def _divide(
             break
         able = neuron[:, k] >= 0
         order = torch.cat([(~able).nonzero().squeeze(1), able.nonzero().squeeze(1).repeat(2)])
-        parts = halves(state.space, low[able], high[able], neuron[able, k], cut[able, k], state.cosines)
+        parts = halves(state.space, low[able], high[able], neuron[able, k], cut[able, k], state.tightening)
         low, high = torch.cat([low[~able], parts[0]]), torch.cat([high[~able], parts[1]])
         alpha, neuron, cut = alpha[order], neuron[order], cut[order]
         possible = (low <= high).all(dim=1)
@@ -236,10 +236,8 @@ def _solve(
 
 def _witness(state: _State, delta: Tensor, value: Tensor) -> None:
     """Re-evaluate the most promising answer in input space."""
-    if not bool(torch.isfinite(value).all()):
-        return
     best = int(value.argmin())
-    if float(value[best]) >= state.upper:
+    if not bool(torch.isfinite(value).all()) or float(value[best]) >= state.upper:
         return
     full = state.space.lift(delta[best : best + 1])
     margin = float(state.space.problem.value(full)[0])
@@ -247,15 +245,6 @@ def _witness(state: _State, delta: Tensor, value: Tensor) -> None:
     # Between -error and 0 the sign is rounding's to choose: keep the witness, not the verdict.
     if margin < state.upper:
         state.upper, state.delta = (margin if margin < -error else max(margin, 0.0)), full[0]
-
-
-def _cosines(space: Space) -> Tensor | None:
-    """Cosines (U, U) between the weights of the unstable neurons, for p = 2."""
-    length = torch.linalg.vector_norm(space.W, dim=1)
-    if space.ball.p != 2 or len(length) == 0 or not bool((length > 0).all()):
-        return None
-    unit = space.W / length.unsqueeze(1)
-    return (unit @ unit.T).clamp(-1, 1)
 
 
 _SHARPNESS = {1.0: (0.3, 0.1), 2.0: (0.03, 0.01), math.inf: (0.3, 0.1)}

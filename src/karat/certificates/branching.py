@@ -6,6 +6,7 @@ from torch import Tensor
 from karat.certificates.hull import Hull
 from karat.certificates.profile import Profile
 from karat.certificates.space import Space
+from karat.certificates.tightening import Tightening
 
 CUTS = 4  # neurons remembered per domain, to be cut together when few domains are open
 
@@ -17,7 +18,7 @@ def choose_split(
 
     The gaps c psi(s) - envelope(s) sum to the distance between margin and relaxation at that point, so the
     largest one is to blame. Piecewise-linear functions are cut at a concave kink, after which both sides are
-    exact; curved ones at the answer itself, kept away from the ends.
+    exact; curved ones between the answer and the point of the widest gap, kept away from the ends.
 
     Args:
         s: (N, U) preactivations at the answer; low, high: (N, U).
@@ -38,7 +39,9 @@ def choose_split(
             possible |= here
     else:
         width = high - low
-        cut = torch.minimum(torch.maximum(s, low + 0.2 * width), high - 0.2 * width)
+        cut = torch.minimum(
+            torch.maximum((s + hulls.widest_point()) / 2, low + 0.2 * width), high - 0.2 * width
+        )
         possible = width > 1e-9 * (1 + low.abs() + high.abs())
         convex = _convex(profile, c, low, high)
         possible &= ~convex
@@ -66,38 +69,18 @@ def _convex(profile: Profile, c: Tensor, low: Tensor, high: Tensor) -> Tensor:
 
 
 def halves(
-    space: Space, low: Tensor, high: Tensor, neuron: Tensor, cut: Tensor, cosines: Tensor | None
+    space: Space, low: Tensor, high: Tensor, neuron: Tensor, cut: Tensor, tightening: Tightening | None
 ) -> tuple[Tensor, Tensor]:
     """Both halves (2N, U) of every domain, the other neurons' intervals tightened by the new half-space."""
     index = neuron.unsqueeze(1)
     below, above = high.scatter(1, index, cut.unsqueeze(1)), low.scatter(1, index, cut.unsqueeze(1))
     low, high = torch.cat([low, above]), torch.cat([below, high])
-    if cosines is None:
+    if tightening is None or len(neuron) == 0:
         return low, high
-    length = torch.linalg.vector_norm(space.W, dim=1)
-    side = torch.cat([torch.full_like(cut, -1.0), torch.full_like(cut, 1.0)]).unsqueeze(1)
+    side = torch.cat([torch.full_like(cut, -1.0), torch.full_like(cut, 1.0)])
     neuron, cut = neuron.repeat(2), cut.repeat(2)
-    distance = side * ((cut - space.z[neuron]) / length[neuron]).unsqueeze(1)
-    distance = distance - _PAD * (space.magnitude[neuron] / length[neuron]).unsqueeze(1)
-    cosine = side * cosines[neuron]
-    tau = float(space.ball.tau)
-    up = length * _cap(distance, cosine, tau)
-    down = length * _cap(distance, -cosine, tau)
-    pad = _PAD * space.magnitude
+    distance = side * (cut - space.z[neuron]) - tightening.pad * space.magnitude[neuron]
+    up, down = tightening.reach(neuron, side, distance)
+    pad = tightening.pad * space.magnitude
     low = torch.maximum(low, space.z - down - pad)
     return low, torch.minimum(high, space.z + up + pad)
-
-
-_PAD = 1e-12  # of magnitudes; far above the rounding of an inner product, far below anything that matters
-
-
-def _cap(distance: Tensor, cosine: Tensor, tau: float) -> Tensor:
-    """max of <v, delta> over |delta| <= tau, <n, delta> >= distance, for unit v with <v, n> = cosine.
-
-    tau if the ball's own maximiser obeys the constraint, else the maximum over the circle where both are
-    tight: distance * cosine + sqrt(tau^2 - distance^2) sqrt(1 - cosine^2). Roots are rounded upwards.
-    """
-    inner = (tau * tau - distance.square()).clamp_min(0) + _PAD * tau * tau
-    outer = (1 - cosine.square()).clamp_min(0) + _PAD
-    on_circle = distance * cosine + inner.sqrt() * outer.sqrt()
-    return torch.where(tau * cosine >= distance, torch.full_like(on_circle, tau), on_circle.clamp_max(tau))

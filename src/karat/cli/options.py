@@ -29,6 +29,7 @@ ReportScale = Annotated[
 ]
 Out = Annotated[Path, typer.Option(help="Folder of the report.")]
 PaperKey = Annotated[str | None, typer.Option("--paper", help="Key of one paper; `karat papers` lists them.")]
+PartName = Annotated[str, typer.Option("--part", help="theory, images (deep networks, slower) or all.")]
 
 
 def parse_settings(settings: list[str] | None) -> dict[str, str]:

@@ -1,6 +1,10 @@
 """Commands about whole papers: reproduce, report."""
 
+import sys
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from karat.cli.browse import paper_keys
 from karat.cli.errors import BAD_INPUT, Failure, bad_input
@@ -10,6 +14,7 @@ from karat.cli.options import (
     Json,
     Out,
     PaperKey,
+    PartName,
     ReportScale,
     Scale,
     Scheduler,
@@ -27,9 +32,20 @@ from karat.cli.session import (
     resumable,
 )
 
+if TYPE_CHECKING:
+    from karat.experiments.experiment import Cell, Part
+    from karat.lab import Store
+
+_PARTS: dict[str, tuple["Part", ...]] = {
+    "theory": ("theory",),
+    "images": ("images",),
+    "all": ("theory", "images"),
+}
+
 
 def reproduce(
     paper: PaperKey = None,
+    part: PartName = "theory",
     scale: Scale = "quick",
     seeds: Seeds = None,
     store: StorePath = None,
@@ -46,15 +62,19 @@ def reproduce(
 
     chosen = engine_named(engine, scheduler, workers)
     keys = paper_keys(paper)
+    if part not in _PARTS:
+        raise Failure(f"`--part` must be one of {', '.join(_PARTS)}, got {part!r}.", BAD_INPUT)
     with bad_input():
-        planned = api.plan(keys, scale, seeds)
+        planned = api.plan(keys, scale, seeds, _PARTS[part])
         require_folder(out)
     if not planned:
-        raise Failure(f"no claim of {', '.join(keys)} can be run at scale `{scale}` yet.")
+        kind = "" if part == "all" else f" of part `{part}`"
+        raise Failure(f"no claim{kind} of {', '.join(keys)} can be run at scale `{scale}`.")
     wanted = [cell for group in planned.values() for cell in group]
     pages: list[Path] = []
     with open_store(store) as place:
         mention_other_source(place, wanted, fresh)
+        _mention_cost(planned, scale, place, getattr(chosen, "workers", 1))
         with resumable(place, wanted):
             found = api.reproduce(
                 planned,
@@ -84,6 +104,23 @@ def reproduce(
         print_table(["claim", "verdict", "reported", "predicted", "measured"], rows)
         print_pairs([("report", str(page)), ("records", str(place.path))])
     require_success(records)
+
+
+def _mention_cost(planned: "Mapping[str, Sequence[Cell]]", scale: str, store: "Store", workers: int) -> None:
+    """Say before the start what the missing cells cost by the presets' own rough times."""
+    from karat.experiments.experiment import find_experiment
+
+    missing = {name: len(store.missing(cells)) for name, cells in planned.items()}
+    seconds = sum(
+        count * find_experiment(name).preset(scale).cell_seconds for name, count in missing.items() if count
+    )
+    if seconds:
+        spans = [timedelta(seconds=max(1, round(s))) for s in (seconds, seconds / max(workers, 1))]
+        print(
+            f"karat: {sum(missing.values())} cells to go: roughly {spans[0]} of CPU time, "
+            f"{spans[1]} on {workers} workers.",
+            file=sys.stderr,
+        )
 
 
 def report(

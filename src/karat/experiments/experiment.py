@@ -6,13 +6,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from karat.experiments.config import config_from_json, config_to_json, hints, read, require_setting
 from karat.experiments.record import config_hash
 
 if TYPE_CHECKING:
     import torch
+
+Part = Literal["theory", "images"]
+"""What a question is asked of: the papers' own data models, or deep networks on images."""
 
 Values = dict[str, Any]
 """What an experiment measures: plain JSON values by name (numbers, flags, texts, lists for curves)."""
@@ -42,7 +45,8 @@ class Experiment:
 
     Args:
         name: "paper.item", the key of the export list; title: the question; paper: key of the paper;
-        presets: scale -> preset; run: (config, generator) -> values, raising `Diverged` when training does.
+        presets: scale -> preset; run: (config, generator) -> values, raising `Diverged` when training does;
+        part: "images" for the deep experiments, which cost minutes where the theory costs seconds.
     """
 
     name: str
@@ -50,6 +54,7 @@ class Experiment:
     paper: str
     presets: Mapping[str, Preset]
     run: Callable[[Any, "torch.Generator"], Values]
+    part: Part = "theory"
 
     def preset(self, scale: str) -> Preset:
         """Return the preset of a scale; the message of an unknown one lists those there are."""

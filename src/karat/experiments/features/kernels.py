@@ -11,7 +11,7 @@ from karat.bounds.features import kernel_floor, rbf_parity_eigenvalue
 from karat.core.checks import require_number
 from karat.experiments.experiment import Experiment, Preset
 from karat.experiments.features.learning import Config, draw
-from karat.experiments.features.methods import accuracy, hinge
+from karat.experiments.features.scores import accuracy, hinge
 from karat.training.fixed_features import kernel_ridge
 
 RIDGES = (1e-3, 1e-2, 1e-1, 1.0)

@@ -1,6 +1,5 @@
 """The methods of Tables 1 to 5: train each one, choose its rate on the validation sample, measure."""
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -9,10 +8,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from karat.bounds import features as bounds
 from karat.core.activations import TruncatedRelu
 from karat.data import Samples
 from karat.experiments.features.directions import direction_pictures, rounding_values
+from karat.experiments.features.landmarks import closed_form_ntk, plateau_values
 from karat.experiments.features.learning import (
     Config,
     Problem,
@@ -22,19 +21,17 @@ from karat.experiments.features.learning import (
     rescaled_one_step,
     without_structure,
 )
+from karat.experiments.features.scores import accuracy, hinge, outputs
 from karat.nets import TwoLayer
 from karat.training.classifier_learning import ClassifierLearning
 from karat.training.fixed_features import (
     LinearLearning,
     Tangent,
     distinct_half,
-    kernel_ridge,
-    tangent_kernel,
 )
 from karat.training.reduction.pattern_space import PatternNet
 
 Curve = list[tuple[int, float]]
-RIDGES = (0.01, 0.1, 1.0, 10.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,21 +44,6 @@ class Trained:
     net: PatternNet | None = None
     weight_norm: float | None = None
     moved: float | None = None
-
-
-def accuracy(f: Tensor, y: Tensor) -> float:
-    """Share of points with sign(f) = y, reading sign(0) as +1: a net that is zero gives a constant answer."""
-    return float(((f >= 0) == (y > 0)).double().mean())
-
-
-def hinge(f: Tensor, y: Tensor) -> float:
-    """Mean hinge loss."""
-    return float((1 - y * f).clamp_min(0).double().mean())
-
-
-def outputs(output: Callable[[Tensor], Tensor], x: Tensor) -> Tensor:
-    """Outputs in chunks."""
-    return torch.cat([output(part) for part in x.split(8192)])
 
 
 def measure(name: str, trained: Trained, problem: Problem) -> dict[str, Any]:
@@ -285,36 +267,3 @@ def _on_features(
         net,
         float(torch.linalg.vector_norm(weights.double())),
     )
-
-
-def closed_form_ntk(config: Config, problem: Problem) -> dict[str, Any]:
-    """Kernel ridge regression with the same NTK on part of the samples, ridge chosen on validation.
-
-    Reading: the kernel of all samples does not fit into memory; `ntk_closed_n` says how many were used.
-    """
-    count = min(config.n_kernel, config.n)
-    half = distinct_half(problem.start.net.replace(activation=TruncatedRelu()))
-    x, y = problem.train.x[:count], problem.train.y[:count]
-    alphas = kernel_ridge(tangent_kernel(half, x, x).double(), y, RIDGES).to(x.dtype)
-    checked = tangent_kernel(half, problem.validation.x, x) @ alphas.T
-    scores = [accuracy(column, problem.validation.y) for column in checked.T]
-    best = scores.index(max(scores))
-    f = tangent_kernel(half, problem.test.x, x) @ alphas[best]
-    return {
-        "ntk_closed_test": accuracy(f, problem.test.y),
-        "ntk_closed_hinge": hinge(f, problem.test.y),
-        "ntk_closed_n": count,
-    }
-
-
-def plateau_values(config: Config) -> dict[str, Any]:
-    """Landmarks of threshold classifiers on the count, for parity."""
-    if config.task != "parity" or config.negative_rate is not None:
-        return {}
-    weights, labels = bounds.count_weights(config.k, config.p_o), bounds.parity_labels(config.k)
-    return {
-        "plateaus": bounds.plateaus(weights, labels),
-        "linear_ceiling": bounds.best_accuracy(weights, labels, 1),
-        "rf_floor_energy": config.pairs,
-        "parities": math.comb(config.D, config.k),
-    }

@@ -1,0 +1,45 @@
+"""What the methods are compared with: plateaus of threshold classifiers and the closed-form NTK."""
+
+import math
+from typing import Any
+
+from karat.bounds import features as bounds
+from karat.core.activations import TruncatedRelu
+from karat.experiments.features.learning import Config, Problem
+from karat.experiments.features.scores import accuracy, hinge
+from karat.training.fixed_features import distinct_half, kernel_ridge, tangent_kernel
+
+RIDGES = (0.01, 0.1, 1.0, 10.0)
+
+
+def closed_form_ntk(config: Config, problem: Problem) -> dict[str, Any]:
+    """Kernel ridge regression with the same NTK on part of the samples, ridge chosen on validation.
+
+    Reading: the kernel of all samples does not fit into memory; `ntk_closed_n` says how many were used.
+    """
+    count = min(config.n_kernel, config.n)
+    half = distinct_half(problem.start.net.replace(activation=TruncatedRelu()))
+    x, y = problem.train.x[:count], problem.train.y[:count]
+    alphas = kernel_ridge(tangent_kernel(half, x, x).double(), y, RIDGES).to(x.dtype)
+    checked = tangent_kernel(half, problem.validation.x, x) @ alphas.T
+    scores = [accuracy(column, problem.validation.y) for column in checked.T]
+    best = scores.index(max(scores))
+    f = tangent_kernel(half, problem.test.x, x) @ alphas[best]
+    return {
+        "ntk_closed_test": accuracy(f, problem.test.y),
+        "ntk_closed_hinge": hinge(f, problem.test.y),
+        "ntk_closed_n": count,
+    }
+
+
+def plateau_values(config: Config) -> dict[str, Any]:
+    """Landmarks of threshold classifiers on the count, for parity."""
+    if config.task != "parity" or config.negative_rate is not None:
+        return {}
+    weights, labels = bounds.count_weights(config.k, config.p_o), bounds.parity_labels(config.k)
+    return {
+        "plateaus": bounds.plateaus(weights, labels),
+        "linear_ceiling": bounds.best_accuracy(weights, labels, 1),
+        "rf_floor_energy": config.pairs,
+        "parities": math.comb(config.D, config.k),
+    }
