@@ -1,9 +1,10 @@
 import importlib
 import os
+import time
 from dataclasses import replace
 
 import pytest
-from karat_toys import DEAR, TOY
+from karat_toys import DEAR, LATE, TOY
 
 from karat import claims
 from karat.claims import Check, upper_bound_finding, values_of
@@ -194,7 +195,7 @@ def test_reproduce_starts_with_the_cheap_experiment_and_builds_the_report_after_
 ):
     seen = []
     module = importlib.import_module("karat.report.build")
-    monkeypatch.setattr(module, "build", lambda store, out, scale: seen.append(contents(store)) or out)
+    monkeypatch.setattr(module, "build", lambda store, out, scale, drawn: seen.append(contents(store)) or out)
     cheap = claims.CHECKS[CLAIM]
     dear = replace(cheap, claim_id="benign.thm3.1.2", experiment=DEAR.name)
     monkeypatch.setattr(claims, "CHECKS", {dear.claim_id: dear, cheap.claim_id: cheap})
@@ -207,6 +208,34 @@ def test_reproduce_starts_with_the_cheap_experiment_and_builds_the_report_after_
     assert seen == [{TOY.name: 6}, {TOY.name: 6, DEAR.name: 1}]
     karat(*command)
     assert len(seen) == 3
+
+
+def test_reproduce_spends_little_of_its_time_on_the_report(karat, toy_check, monkeypatch):
+    seen = []
+
+    def build(store, out, scale, drawn):
+        seen.append([row.experiment for row in store.summary()])
+        time.sleep(0.5)
+        return out
+
+    monkeypatch.setattr(importlib.import_module("karat.report.build"), "build", build)
+    cheap = claims.CHECKS[CLAIM]
+    dear = replace(cheap, claim_id="benign.thm3.1.2", experiment=DEAR.name)
+    late = replace(cheap, claim_id="benign.thm3.1.1", experiment=LATE.name)
+    monkeypatch.setattr(claims, "CHECKS", {check.claim_id: check for check in (late, dear, cheap)})
+    assert karat("reproduce", "--scale", "tiny", "--workers", "0").code == 0
+    assert seen == [[TOY.name], sorted([TOY.name, DEAR.name, LATE.name])]  # none for the second of three
+
+
+def test_reproduce_asks_only_for_the_part_wanted(karat, toy_check):
+    command = ("reproduce", "--paper", "benign", "--scale", "tiny", "--workers", "0")
+    outcome = karat(*command, "--part", "images")
+    assert outcome.code == 1
+    assert outcome.complaint() == "no claim of part `images` of benign can be run at scale `tiny`."
+    assert [claim["id"] for claim in karat(*command, "--part", "all", "--json").json["claims"]] == [CLAIM]
+    outcome = karat(*command, "--part", "everything")
+    assert outcome.code == 2
+    assert outcome.complaint() == "`--part` must be one of theory, images, all, got 'everything'."
 
 
 def test_reproduce_refuses_papers_and_folders_before_it_computes(karat, toy_check, tmp_path):
@@ -225,7 +254,7 @@ def test_reproduce_refuses_papers_and_folders_before_it_computes(karat, toy_chec
 def test_reproduce_without_an_executable_claim_says_so(karat, toy_check):
     outcome = karat("reproduce", "--paper", "lazy", "--scale", "tiny")
     assert outcome.code == 1
-    assert outcome.complaint() == "no claim of lazy can be run at scale `tiny` yet."
+    assert outcome.complaint() == "no claim of part `theory` of lazy can be run at scale `tiny`."
 
 
 def test_ctrl_c_is_exit_code_130_and_says_how_to_go_on(karat, monkeypatch):

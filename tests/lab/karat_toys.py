@@ -81,3 +81,9 @@ DEAR = replace(
     name="karat_toys:DEAR",
     presets={"tiny": Preset(config=Config(d=1), seeds=1, cell_seconds=100.0)},
 )
+
+LATE = replace(
+    TOY,
+    name="karat_toys:LATE",
+    presets={"tiny": Preset(config=Config(d=1), seeds=1, cell_seconds=200.0)},
+)

@@ -9,6 +9,8 @@ import pytest
 from karat.claims import PAPERS, STATEMENTS
 from karat.experiments.experiment import cells
 from karat.report import ReportError, build
+from karat.report.figures.picture import Picture
+from karat.report.style import new_figure
 
 
 @pytest.fixture(autouse=True)
@@ -170,6 +172,36 @@ def test_records_that_do_not_fit_a_figure_leave_a_note(toy, store, fill, tmp_pat
     fill("tiny", values={"final_robust_error": 0.1})
     text = read_page(build(store, tmp_path / "out", **toy.lists)).text
     assert "The records do not fit this figure (KeyError: 'iterations')." in text
+
+
+def test_figures_are_drawn_again_only_when_their_records_change(
+    toy, store, fill, tmp_path, monkeypatch, read_page
+):
+    names = []
+    module = importlib.import_module("karat.report.build")
+    draw = module.data_uri
+    monkeypatch.setattr(module, "data_uri", lambda figure: names.append(1) or draw(figure))
+    drawn = {}
+    fill("tiny")
+    first = read_page(build(store, tmp_path / "out", drawn=drawn, **toy.lists)).attributes
+    assert read_page(build(store, tmp_path / "out", drawn=drawn, **toy.lists)).attributes == first
+    assert len(names) == 1
+    fill("quick")
+    build(store, tmp_path / "out", drawn=drawn, **toy.lists)
+    assert len(names) > 1
+
+
+def test_panels_side_by_side_get_the_width_of_the_page(toy, store, fill, tmp_path, monkeypatch, read_page):
+    fill("tiny")
+    widths = []
+    for columns in (1, 3):
+        figure, _ = new_figure(columns)
+        picture = Picture("Panels", "Side by side.", figure)
+        module = importlib.import_module("karat.report.build")
+        monkeypatch.setattr(module, "FIGURES", {"benign.sec5": lambda records, shown=picture: [shown]})
+        page = read_page(build(store, tmp_path / "out", **toy.lists))
+        widths.append([value for tag, name, value in page.attributes if (tag, name) == ("figure", "class")])
+    assert widths == [[], ["wide"]]
 
 
 def test_writing_leaves_no_drafts_and_replaces_the_old_report(toy, store, fill, tmp_path, read_page):

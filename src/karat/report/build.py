@@ -19,7 +19,7 @@ from karat.lab.store import Store
 from karat.report.collect import Content, Run, collect
 from karat.report.embed import data_uri
 from karat.report.figures import FIGURES
-from karat.report.figures.picture import describe, number, varying
+from karat.report.figures.picture import Picture, describe, number, varying
 from karat.report.sweeps import sweep_views
 from karat.report.typeset import typeset
 from karat.version import __version__
@@ -31,6 +31,9 @@ VERDICTS = {
     "out of regime": "measured, but with hypotheses of the statement unmet",
     "not run": "no record in the store, or no check yet",
 }
+
+
+_PIXELS_PER_INCH, _WIDE = 115, 1.75
 
 
 class ReportError(ValueError):
@@ -45,6 +48,12 @@ class Plate:
     title: str
     caption: str
     image: str | None
+    width: int = 0
+    wide: bool = False
+
+
+Drawn = dict[tuple[object, ...], list[Plate]]
+"""Plates by the records they show."""
 
 
 def build(
@@ -52,6 +61,7 @@ def build(
     out_dir: str | Path,
     scale: str | None = None,
     *,
+    drawn: Drawn | None = None,
     checks: Mapping[str, Check] = CHECKS,
     experiments: Mapping[str, Experiment] = EXPERIMENTS,
 ) -> Path:
@@ -60,6 +70,7 @@ def build(
     Args:
         store: finished cells, read only here; out_dir: folder, made if missing;
         scale: preset to show; None takes the largest complete one of each experiment;
+        drawn: plates kept from one call to the next, so that only figures with new records are drawn;
         checks, experiments: export lists, or one's own.
 
     Returns:
@@ -69,7 +80,7 @@ def build(
         require_choice(scale, "scale", "build", SCALES)
     folder = Path(out_dir)
     content = collect(store, scale, checks, experiments)
-    plates = [plate for run in content.runs for plate in _plates(run)]
+    plates = [plate for run in content.runs for plate in _kept(run, {} if drawn is None else drawn)]
     extra = {"sweeps": sweep_views(store), "benchmarks": store.benchmarks()}
     pages = {"index.html": _render("index.html.j2", content, plates, **extra)}
     for key, paper in PAPERS.items():
@@ -84,6 +95,13 @@ def build(
     return folder / "index.html"
 
 
+def _kept(run: Run, drawn: Drawn) -> list[Plate]:
+    shown = (run.name, run.scale, *((record.key, record.cpu_seconds) for record in run.records))
+    if shown not in drawn:
+        drawn[shown] = _plates(run)
+    return drawn[shown]
+
+
 def _plates(run: Run) -> list[Plate]:
     """Draw the figures of an experiment; records that a figure cannot read leave a note in its place."""
     if run.name not in FIGURES or not run.records:
@@ -93,10 +111,20 @@ def _plates(run: Run) -> list[Plate]:
     except (KeyError, TypeError, ValueError) as error:
         reason = f"The records do not fit this figure ({type(error).__name__}: {error})."
         return [Plate(run=run, title="No figure", caption=reason, image=None)]
-    return [
-        Plate(run=run, title=picture.title, caption=picture.caption, image=data_uri(picture.figure))
-        for picture in pictures
-    ]
+    return [_plate(run, picture) for picture in pictures]
+
+
+def _plate(run: Run, picture: Picture) -> Plate:
+    """Panels side by side need the whole width of the page to be read."""
+    width, height = picture.figure.get_size_inches()
+    return Plate(
+        run=run,
+        title=picture.title,
+        caption=picture.caption,
+        image=data_uri(picture.figure),
+        width=round(_PIXELS_PER_INCH * width),
+        wide=width > _WIDE * height,
+    )
 
 
 @cache
