@@ -53,6 +53,11 @@ def test_deep_width_is_out_of_reach():
     assert bounds.deep_width(1e-3, 1, 1.0, 50) == 2500
 
 
+def test_deep_steps_at_the_theorems_own_rate():
+    R, depth, tol, m = 4.0, 3, 0.1, 200
+    assert bounds.deep_steps(R, m, tol, tol / (m * depth**2)) == pytest.approx(R**2 * depth**2 / tol**2)
+
+
 def test_error_bounds_fall_with_the_root_of_the_width():
     small, large = (bounds.built_error_bound(10.0, m, 3, 1.0, 0.01) for m in (1000, 4000))
     assert small == pytest.approx(2 * large)

@@ -35,11 +35,10 @@ def test_rows_that_can_cancel_the_gradient_never_flip():
 
 def test_ceiling_changes_sign_where_the_sharp_length_passes_the_radius():
     d, tau = 784, 0.2
-    threshold = tau * math.sqrt(2 * d / (1 + tau**2))
+    threshold = tau * math.sqrt(2 * d)
     assert bounds.robust_margin_ceiling(d, tau, 1.001 * threshold) > 0
     assert bounds.robust_margin_ceiling(d, tau, 0.999 * threshold) < 0
-    tangent = bounds.sharp_flip_length(0.0, math.sqrt(d / 2), threshold)
-    assert tangent / math.sqrt(1 - tangent**2) == pytest.approx(tau, rel=1e-9)
+    assert bounds.sharp_flip_length(0.0, math.sqrt(d / 2), threshold) == pytest.approx(tau, rel=1e-9)
 
 
 def test_sign_flip_probability_is_the_worst_angle():

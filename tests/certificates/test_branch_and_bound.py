@@ -12,7 +12,7 @@ from scipy import sparse
 from scipy.optimize import LinearConstraint, milp
 
 from karat.certificates.branch_and_bound import branch_and_bound
-from karat.certificates.branching import _cap
+from karat.certificates.tightening import cap
 from karat.core import Ball
 
 
@@ -92,15 +92,14 @@ def test_l2_values_agree_with_all_activation_patterns(make_problem):
         assert found.upper == pytest.approx(exact, abs=5e-6 * (1 + abs(exact)))
 
 
-def test_values_agree_with_a_grid(make_problem, profile, p, soundness, request):
+def test_values_agree_with_a_grid(make_problem, profile, p, soundness):
     problem = make_problem(profile, p, n=4, m=5, d=2, tau=1.0)
     lowest, error = soundness.grid_minimum(problem, 101)
     for i in range(4):
-        found = branch_and_bound(one(problem, i), seconds=5, precise=0.02)
+        found = branch_and_bound(one(problem, i), seconds=60, precise=0.02)
         assert found.lower <= float(lowest[i] + error[i])
         assert found.lower <= found.upper
-        if "quadratic-" not in request.node.name:  # its search may outlast the time allowed here
-            assert float(lowest[i]) - found.lower < 0.2 * (1 + abs(float(lowest[i])))
+        assert float(lowest[i]) - found.lower < 0.021
         assert float(problem.ball.with_tau(problem.tau[i]).excess(found.delta.unsqueeze(0))) < 1e-12
         again = float(one(problem, i).value(found.delta.unsqueeze(0))[0])
         assert found.upper == pytest.approx(again, abs=1e-12)
@@ -160,6 +159,6 @@ def test_caps_hold_every_point_of_a_cut_ball(generator):
         n, w = pair / torch.linalg.vector_norm(pair, dim=1, keepdim=True)
         distance = 1.4 * torch.rand(1, generator=generator, dtype=torch.float64)
         inside = delta[delta @ n >= distance]
-        cap = _cap(distance, (n @ w).reshape(1), 1.5)
+        largest = cap(distance, (n @ w).reshape(1), 1.5)
         if len(inside):
-            assert float((inside @ w).max()) <= float(cap)
+            assert float((inside @ w).max()) <= float(largest)

@@ -130,12 +130,10 @@ def test_two_layer_modules_agree_with_the_deep_route(p, generator):
     rows = target_of(
         nn.Sequential(model[0], model[1], model[2], nn.BatchNorm1d(3, eps=0, affine=False).eval()), x, y, ball
     )
-    fine = deep_bound(rows.chain, rows.x, rows.rows, rows.owner, rows.ball)[1]
-    # Kinks may be relaxed by another slope, so the two differ; neither may exceed what an attack reaches.
-    worst = certify(model, x, y, ball).upper
-    for bound in (fine, linear_relaxation(target.problem)):
-        lower = torch.full_like(worst, torch.inf).scatter_reduce(0, rows.owner, bound, "amin")
-        assert bool((lower <= worst + 1e-9).all())
+    crude, fine = deep_bound(rows.chain, rows.x, rows.rows, rows.owner, rows.ball)
+    # The deep route takes the larger of intervals and lines; for p = inf intervals sometimes win.
+    assert torch.allclose(fine, torch.maximum(crude, linear_relaxation(target.problem)), rtol=0, atol=1e-9)
+    assert bool((fine > crude).any())
     assert target_of(deeper, x, y, ball).problem is not None
 
 
@@ -152,7 +150,7 @@ def test_a_linear_model_with_logits_is_exact(p, generator):
         gaps.scatter_(1, y[:, None], torch.inf)
         exact = (gaps - 0.2 * norms).amin(dim=1)
     assert torch.allclose(found.lower, exact, atol=1e-9)
-    assert bool((found.upper >= exact - 1e-9).all())
+    assert torch.allclose(found.upper, exact, atol=1e-9)
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,13 @@ import pytest
 import torch
 
 from karat.attacks import PGD, minimal_radius
-from karat.certificates import bracket_curve, minimal_radius_bracket, robust_error_bracket
+from karat.certificates import (
+    bracket_curve,
+    certify,
+    minimal_radius_bracket,
+    robust_error_bracket,
+    status_curve,
+)
 from karat.core import Ball, dual_exponent
 from karat.nets import Linear, as_classifier, init
 
@@ -54,5 +60,20 @@ def test_curves_are_monotone_and_agree_with_single_radii(generator):
     assert [point.high for point in curve] == sorted(point.high for point in curve)
     single = robust_error_bracket(net, x, y, Ball(2, 0.3), 1.0)
     assert (single.low, single.high) == (curve[1].low, curve[1].high)
-    with pytest.raises(ValueError, match="`radii` of `bracket_curve` must increase"):
+    with pytest.raises(ValueError, match="`radii` of `status_curve` must increase"):
         bracket_curve(net, x, y, Ball(2, 1.0), [0.3, 0.1])
+
+
+def test_statuses_at_many_radii_are_those_of_single_certificates(p, generator):
+    net = init.pytorch_default(3, 10, generator=generator)
+    x = torch.randn(15, 3, generator=generator, dtype=torch.float64)
+    y = torch.sign(net(x))
+    radii = [0.0, 0.05, 0.2, 0.4, 0.8, 1.6]
+    asked = []
+    curve = status_curve(net, x, y, Ball(p, 1.0), radii, 2.0, listener=lambda *event: asked.append(event))
+    for radius, line in zip(radii, curve, strict=True):
+        assert line == certify(net, x, y, Ball(p, radius), 2.0).status
+    # Bisection: three rounds over six radii, not six.
+    assert sum(stage == "attack" for stage, _, _ in asked) <= 3
+    first = certify(net, x, y, Ball(p, 0.4), 2.0)
+    assert status_curve(net, x, y, Ball(p, 1.0), radii, 2.0, known={0.4: first}) == curve

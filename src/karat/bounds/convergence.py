@@ -42,6 +42,14 @@ def deep_width(radius: float, depth: int, tol: float, d: int) -> float:
     return float(max(radius**9 * depth**16 / tol**7, d**2))
 
 
+def deep_steps(radius: float, m: int, tol: float, lr: float) -> float:
+    """R^2/(m tol lr); R^2 depth^2/tol^2 at lr = tol/(m depth^2).
+
+    Ref: convergence, Thm 4.1
+    """
+    return radius**2 / (m * tol * lr)
+
+
 def curvature_constant(slope_lipschitz: float, loss_lipschitz: float = 1.0) -> float:
     """c of the regret recursion: C L, with no hidden factor.
 
@@ -62,10 +70,10 @@ def finite_sum_bound(size: float, M: int, d: int, slope: float, p_fail: float) -
 
 
 def built_error_bound(size: float, m: int, d: int, slope: float, p_fail: float) -> float:
-    """C |g|^2/(4 sqrt m) + C |g|/sqrt(m/2) (2 sqrt d + sqrt(2 log(1/p))), the curvature term corrected.
+    """C |g|^2/(2 sqrt m) + C |g|/sqrt(m/2) (2 sqrt d + sqrt(2 log(1/p))), the curvature term corrected.
 
-    Reading: with M = m/2 features the rows have length |g|_RF/sqrt m, twice the printed one, so the curvature
-        term is C |g|^2/(2 sqrt m): m neurons, each off by C/2 |w - w0|^2.
+    Reading: with M = m/2 features the rows move by |g|_RF/sqrt m, twice the printed length, and m neurons are
+        off by C/2 |w - w0|^2 each; printed is C |g|^2/(4 sqrt m).
 
     Ref: convergence, Eq 19
     """

@@ -185,12 +185,14 @@ def sharp_flip_length(value: float, gradient: float, C0: float) -> float:
 
 
 def robust_margin_ceiling(d: int, tau: float, C0: float, *, frobenius: bool = False) -> float:
-    """C0/2 sqrt(1 + tau^2) - tau sqrt(d/2): best robust margin at one x in an unpaired ball, to first order.
+    """C0/2 - tau sqrt(d/2): best robust margin at one x in an unpaired ball, to first order.
 
-    Negative for C0 < tau sqrt(2 d)/sqrt(1 + tau^2): there no net of the ball is robust at a typical x. This
-    is the theorem's obstruction with its constant.
+    At the worst point x' of the sphere within the angle arcsin(tau) of x the start adds -tau |P grad f|,
+    about tau sqrt(d/2), and rows turned towards x' add C0/2 (C0/sqrt 2 in the Frobenius ball). Negative for
+    C0 < tau sqrt(2 d): there no net of the ball is robust at a typical x. This is the theorem's obstruction
+    with its constant, the sharp flip length for f = 0 read the other way round.
 
     Ref: lazy, Cor 3.2
     """
     reach = C0 / math.sqrt(2) if frobenius else C0 / 2
-    return reach * math.sqrt(1 + tau**2) - tau * math.sqrt(d / 2)
+    return reach - tau * math.sqrt(d / 2)

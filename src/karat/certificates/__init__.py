@@ -1,7 +1,14 @@
 """Certificates: provable lower bounds on the worst margin in a ball, and brackets with attacks."""
 
-from karat.certificates.bracket import ErrorBracket, bracket, bracket_curve, robust_error_bracket
+from karat.certificates.bracket import (
+    ErrorBracket,
+    bracket,
+    bracket_curve,
+    bracket_of,
+    robust_error_bracket,
+)
 from karat.certificates.certificate import STATUSES, Certificate, SoundnessError
+from karat.certificates.curve import status_curve
 from karat.certificates.ladder import certify
 from karat.certificates.layers import UnsupportedLayer
 from karat.certificates.radius import RadiusBracket, minimal_radius_bracket
@@ -17,8 +24,10 @@ __all__ = [
     "UnsupportedLayer",
     "bracket",
     "bracket_curve",
+    "bracket_of",
     "certify",
     "minimal_radius_bracket",
     "robust_error_bracket",
     "smoothed_certificate",
+    "status_curve",
 ]

@@ -7,7 +7,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from karat.certificates.certificate import Certificate
+from karat.certificates.certificate import Certificate, Status
+from karat.certificates.curve import status_curve
 from karat.certificates.ladder import Listener, certify
 from karat.core.ball import Ball
 from karat.core.statistics import Interval, clopper_pearson
@@ -43,17 +44,16 @@ def bracket(certificate: Certificate, level: float = 0.95) -> ErrorBracket:
     >>> found.low, found.high
     (0.25, 0.5)
     """
-    broken, n = certificate.count("broken"), len(certificate)
-    above = n - certificate.count("robust")
+    return bracket_of(certificate.status, level)
+
+
+def bracket_of(statuses: Sequence[Status], level: float = 0.95) -> ErrorBracket:
+    """The bracket of a list of statuses, see `bracket`."""
+    broken, n = statuses.count("broken"), len(statuses)
+    above = n - statuses.count("robust")
     interval = Interval(clopper_pearson(broken, n, level).low, clopper_pearson(above, n, level).high, level)
     return ErrorBracket(
-        broken,
-        certificate.count("tie"),
-        certificate.count("undecided"),
-        n,
-        broken / n,
-        above / n,
-        interval,
+        broken, statuses.count("tie"), statuses.count("undecided"), n, broken / n, above / n, interval
     )
 
 
@@ -83,25 +83,15 @@ def bracket_curve(
     generator: torch.Generator | None = None,
     listener: Listener | None = None,
 ) -> list[ErrorBracket]:
-    """Brackets at increasing radii; a witness at one radius is tried at all larger ones.
-
-    A sample broken at one radius is broken at every larger one, and is not certified again.
-    """
-    if list(radii) != sorted(radii) or len(radii) == 0:
-        raise ValueError(f"`radii` of `bracket_curve` must increase, got {list(radii)}.")
-    start = torch.zeros_like(x)
-    curve = []
-    for radius in radii:
-        certificate = certify(
-            model,
-            x,
-            y,
-            ball.with_tau(radius),
-            seconds_per_sample,
-            start=start,
-            generator=generator,
-            listener=listener,
-        )
-        start = certificate.delta.to(x.dtype)
-        curve.append(bracket(certificate, level))
-    return curve
+    """Brackets at increasing radii; see `status_curve` for what is carried from one radius to another."""
+    statuses = status_curve(
+        model,
+        x,
+        y,
+        ball,
+        radii,
+        seconds_per_sample,
+        generator=generator,
+        listener=listener,
+    )
+    return [bracket_of(line, level) for line in statuses]

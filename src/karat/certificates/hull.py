@@ -57,8 +57,15 @@ class Hull:
 
     def largest_gap(self) -> Tensor:
         """Largest height of g over its hull, among the points."""
+        return self._gaps().amax(dim=-1).clamp_min(0)
+
+    def widest_point(self) -> Tensor:
+        """The point at which g is highest over its hull."""
+        return self.points.gather(-1, 1 + self._gaps().argmax(dim=-1, keepdim=True)).squeeze(-1)
+
+    def _gaps(self) -> Tensor:
         steps = (self.slopes * self.points.diff(dim=-1)).cumsum(dim=-1)
-        return (self.values[..., 1:] - self.values[..., :1] - steps).amax(dim=-1).clamp_min(0)
+        return self.values[..., 1:] - self.values[..., :1] - steps
 
 
 def hull_of(profile: Profile, c: Tensor, low: Tensor, high: Tensor, around: Tensor | None = None) -> Hull:

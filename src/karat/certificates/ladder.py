@@ -18,7 +18,7 @@ from karat.certificates.branch_and_bound import branch_and_bound
 from karat.certificates.certificate import Certificate, classify
 from karat.certificates.lipschitz import global_constant, lipschitz_bound, secant_bound
 from karat.certificates.problem import Problem
-from karat.certificates.relaxation import linear_relaxation
+from karat.certificates.relaxation import centre_slopes, dual_bound
 from karat.certificates.target import Target, target_of
 from karat.core.ball import Ball
 from karat.core.checks import require_number
@@ -117,14 +117,12 @@ class _State:
 
     def try_witness(self, delta: Tensor, samples: Tensor) -> None:
         """Judge perturbations (k, ...) of some samples and keep those that lower the margin."""
-        target = self.target
-        ball = target.ball.with_tau(target.ball.radius(target.x)[samples])
-        x, y = target.x[samples], target.y[samples]
-        delta = _inside(delta, x, ball)
-        result = judge(target.classifier, x, y, delta, ball, name="the witness")
+        part = self.target.part(samples)
+        delta = _inside(delta, part.x, part.ball)
+        result = judge(part.classifier, part.x, part.y, delta, part.ball, name="the witness")
         best, margin = better(self.delta[samples], self.upper[samples], result.delta, result.margin)
         self.delta[samples], self.upper[samples] = best, margin
-        self.error = self.target.margin_error(self.delta)
+        self.error[samples] = part.margin_error(best)
 
     def open_samples(self) -> Tensor:
         """(n,) booleans: neither proven robust nor broken beyond rounding."""
@@ -162,8 +160,10 @@ def _climb(state: _State, problem: Problem, seconds: float, tie: Tensor) -> None
             part = problem.rows(rows)
             state.raise_lower(rows, lipschitz_bound(part, global_constant(part)))
     with state.stage("relaxation"):
-        # Broken samples as well, so that every bracket has a lower end.
-        state.raise_lower(torch.arange(len(problem)), linear_relaxation(problem))
+        # Broken samples as well, so that every bracket has a lower end; robust ones as well, for the upper.
+        everyone, alpha = torch.arange(len(problem)), centre_slopes(problem)
+        state.raise_lower(everyone, dual_bound(problem, alpha))
+        _offer(state, everyone, problem.ball.extreme_point(-alpha @ problem.W, problem.x))
     slopes: dict[int, Tensor] = {}
     with state.stage("slopes"):
         if len(rows := state.open_rows()):
@@ -179,10 +179,13 @@ def _climb(state: _State, problem: Problem, seconds: float, tie: Tensor) -> None
 
 
 def _offer(state: _State, rows: Tensor, delta: Tensor) -> None:
-    """Try the answers of a relaxation as witnesses; of several rivals of a sample the last one counts."""
-    last = {int(sample): k for k, sample in enumerate(state.target.owner[rows])}
-    samples = torch.tensor(list(last))
-    state.try_witness(delta[list(last.values())].reshape(-1, *state.target.x.shape[1:]), samples)
+    """Try the answers (N, d) of a relaxation as witnesses, those of every rival of a sample."""
+    owner, shape = state.target.owner[rows], state.target.x.shape[1:]
+    first = torch.searchsorted(owner, owner)  # owners ascend
+    rival = torch.arange(len(rows)) - first
+    for k in range(int(rival.max()) + 1):
+        chosen = (rival == k).nonzero().squeeze(1)
+        state.try_witness(delta[chosen].reshape(-1, *shape), owner[chosen])
 
 
 def _search(state: _State, problem: Problem, slopes: dict[int, Tensor], seconds: float, tie: Tensor) -> None:

@@ -1,6 +1,6 @@
 """What is being certified: the model in float64, samples checked, and the problems behind their margins."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -38,6 +38,21 @@ class Target:
     owner: Tensor
     chain: Chain
     rows: Tensor
+
+    def part(self, samples: Tensor) -> "Target":
+        """The target of some samples (k,), each named once."""
+        place = torch.full((len(self.x),), -1)
+        place[samples] = torch.arange(len(samples))
+        rows = (place[self.owner] >= 0).nonzero().squeeze(1)
+        return replace(
+            self,
+            x=self.x[samples],
+            y=self.y[samples],
+            ball=self.ball.with_tau(self.ball.radius(self.x)[samples]),
+            problem=None if self.problem is None else self.problem.rows(rows),
+            owner=place[self.owner[rows]],
+            rows=self.rows[rows] if len(self.rows) else self.rows,
+        )
 
     def per_sample(self, values: Tensor) -> Tensor:
         """(n,) smallest of every sample's problems."""

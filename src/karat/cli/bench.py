@@ -48,13 +48,7 @@ def bench(
     if json:
         print_json(rows)
         return
-    print_table(
-        ["size", "implementation", "cpu s", "ratio"],
-        [
-            [row["size"], row["implementation"], number(row["cpu_seconds"]), number(row["ratio"])]
-            for row in rows
-        ],
-    )
+    _print(rows)
     listed = ", ".join(f"{library} {release}" for library, release in known.items())
     gemm = f"{rate:.1f} Gflop/s" if rate else ""
     print_pairs([("gemm", gemm), ("versions", listed), ("records", str(place.path))])
@@ -87,9 +81,26 @@ def measure(script: Path, quick: bool, repeats: int | None) -> list[dict[str, An
         raise Failure(f"the benchmark {script.stem} failed: {words[-1] if words else done.returncode}")
     try:
         rows = strict_json.loads(done.stdout)
-        return [{field: row[field] for field in FIELDS} for row in rows]
+        return [{field: row[field] for field in FIELDS} | _note(row) for row in rows]
     except (ValueError, KeyError, TypeError):
         raise Failure(f"the benchmark {script.stem} gave no rows {', '.join(FIELDS)}.") from None
+
+
+def _note(row: dict[str, Any]) -> dict[str, str]:
+    """What a row says besides its time: a count, a share; few benchmarks have that."""
+    return {"note": str(row["note"])} if row.get("note") else {}
+
+
+def _print(rows: list[dict[str, Any]]) -> None:
+    noted = any("note" in row for row in rows)
+    print_table(
+        ["size", "implementation", "cpu s", "ratio", *(["note"] if noted else [])],
+        [
+            [row["size"], row["implementation"], number(row["cpu_seconds"]), number(row["ratio"])]
+            + ([row.get("note", "")] if noted else [])
+            for row in rows
+        ],
+    )
 
 
 def versions() -> dict[str, str]:

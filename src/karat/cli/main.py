@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from karat.cli import bench, browse, certify, reproduce, run, store, sweep, tables
+from karat.cli import bench, browse, certify, probe, reproduce, run, store, sweep, tables
 from karat.cli.errors import explain
 from karat.version import __version__
 
@@ -27,6 +27,7 @@ app.command()(reproduce.report)
 app.command()(tables.table)
 app.command()(bench.bench)
 app.command()(certify.certify)
+app.command()(probe.probe)
 app.add_typer(store.app, name="store")
 
 

@@ -73,3 +73,50 @@ def gradient_change_bound(net: TwoLayer, x: Tensor, tau: float | Tensor) -> Tens
         spectral = torch.linalg.matrix_norm(rows, 2) if len(rows) else x.new_zeros(())
         bounds.append(top * spectral * len(rows) ** 0.5)
     return torch.stack(bounds)
+
+
+@torch.no_grad()
+def certified_step(net: TwoLayer, x: Tensor) -> tuple[Tensor, Tensor]:
+    """The shortest step along the gradient that provably flips the prediction, and its kappa, (n,) each.
+
+    On the ray x - t sign(f) u, u = grad f/|grad f|, the gradient jumps where a neuron changes sign. With
+    kappa(L) the largest |grad f(ray) - grad f(x)|/|grad f(x)| up to length L, the step L lands beyond -|f| if
+
+        L |grad f| (1 - kappa(L)) >= 2 |f|.
+
+    Reading: the proof takes kappa over a whole ball, but integrates along the ray alone, where kappa is found
+        exactly from the breakpoints.
+
+    Args:
+        x: (n, d).
+
+    Returns:
+        lengths, inf where none satisfies the inequality; kappa up to them, NaN where there is none.
+
+    Ref: lazy, proof of Thm 3.1
+    """
+    require_shape(x, "x", (None, net.d))
+    value, gradient = net.value_and_input_gradient(x)
+    found = [_certified_step(net, *row) for row in zip(x, value, gradient, strict=True)]
+    length, kappa = torch.tensor(found, dtype=torch.float64).T
+    return length, kappa
+
+
+def _certified_step(net: TwoLayer, x: Tensor, value: Tensor, gradient: Tensor) -> tuple[float, float]:
+    size = torch.linalg.vector_norm(gradient).double()
+    z = net.preactivations(x.unsqueeze(0))[0].double()
+    slope = (torch.sign(value) * (net.W @ gradient)).double() / size
+    at = z / torch.where(slope == 0, torch.inf, slope)
+    at = torch.where(at > 0, at, torch.inf)
+    order = at.argsort()[: int(torch.isfinite(at).sum())]
+    jump = (net.scale * net.a * torch.where(z > 0, -1.0, 1.0))[order].unsqueeze(1) * net.W[order]
+    change = torch.linalg.vector_norm(jump.double().cumsum(dim=0), dim=1) / size
+    zero = torch.zeros(1, dtype=torch.float64)
+    kappa = torch.cat([zero, change]).cummax(dim=0).values
+    begin, end = torch.cat([zero, at[order]]), torch.cat([at[order], zero + torch.inf])
+    needed = torch.maximum(begin, 2 * value.abs().double() / (size * (1 - kappa).clamp_min(0)))
+    good = (needed < end) & (kappa < 1)
+    if not bool(good.any()):
+        return float("inf"), float("nan")
+    first = int(good.double().argmax())
+    return float(needed[first]), float(kappa[first])

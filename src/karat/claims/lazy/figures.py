@@ -2,9 +2,11 @@
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+from itertools import pairwise
 
 from karat.bounds.lazy import CONSTANTS
-from karat.claims.claim import Check, Finding
+from karat.claims.claim import Check, Finding, Outcome
 from karat.claims.curves import combine, curves, power, say, select, with_caveat
 from karat.claims.evaluate import tight_finding
 from karat.core.statistics import clopper_pearson
@@ -46,9 +48,18 @@ def _exponent(records: Sequence[Record], name: str, C0: float) -> Finding:
 
 
 def _powers(records: Sequence[Record], balls: Sequence[float]) -> Finding:
+    """All three powers; shown is the flip, or of those that fail the one farthest from its prediction."""
     found = [_exponent(records, name, C0) for C0 in balls for name in POWERS]
-    worst = combine(found)
-    return with_caveat(worst, *(other.caveat for other in found if other.caveat != worst.caveat))
+    worst = combine(sorted(found, key=_distance))
+    others = (other.caveat for other in found if other.caveat != worst.caveat)
+    return with_caveat(replace(worst, caveat=f"Shown: {worst.caveat}"), *others)
+
+
+def _distance(finding: Finding) -> float:
+    """A key that puts failing findings first, the farthest from its prediction ahead; others keep order."""
+    if finding.verdict != "fails" or finding.measured is None or finding.predicted is None:
+        return 0.0
+    return -abs(finding.measured - finding.predicted)
 
 
 def _balls(records: Sequence[Record]) -> list[float]:
@@ -63,16 +74,19 @@ def _by_width(records: Sequence[Record]) -> Finding:
     for m in widths:
         finding = _powers(select(records, m=m), [first])
         findings.append(with_caveat(finding, f"(m = {m})"))
-    worst = combine(findings)
-    others = [f.caveat for f in findings if f.caveat != worst.caveat]
+    worst = combine(sorted(findings, key=_distance))
+    others = [f.caveat.removeprefix("Shown: ") for f in findings if f.caveat != worst.caveat]
     return with_caveat(worst, *others)
 
 
 def _by_ball(records: Sequence[Record]) -> Finding:
-    """The larger balls at the smallest width."""
+    """The larger balls at the smallest width, and whether a larger ball means a longer flip."""
     m = min(record.config["m"] for record in records)
     own = select(records, m=m)
-    return _powers(own, [C0 for C0 in _balls(own) if C0 > 10.0] or _balls(own)[-1:])
+    finding = _powers(own, [C0 for C0 in _balls(own) if C0 > 10.0] or _balls(own)[-1:])
+    lengths = [r.values["perturbation"] for r in own if len(r.values["C0"]) > 1]
+    grown = sum(all(a < b for a, b in pairwise(row)) for row in lengths)
+    return with_caveat(finding, f"The flip grows with C0 in {grown} of {len(lengths)} nets.")
 
 
 def _raw(records: Sequence[Record]) -> Finding:
@@ -132,30 +146,37 @@ def _histogram(records: Sequence[Record]) -> Finding:
 
 
 def _test_error(records: Sequence[Record]) -> Finding:
-    """Largest test error of any ball and setting, pooled over seeds."""
-    worst = (0.0, "", 0, 0)
-    groups: dict[tuple[str, float], list[Record]] = {}
-    for record in records:
-        for C0 in record.values["C0"]:
-            groups.setdefault((record.config_hash, C0), []).append(record)
-    for (_, C0), own in groups.items():
-        trials = sum(int(at_ball("test_images", C0)(r)) for r in own)
-        wrong = sum(round(at_ball("test_error", C0)(r) * at_ball("test_images", C0)(r)) for r in own)
-        place = f"d = {own[0].config['side'] ** 2}, m = {own[0].config['m']}, C0 = {C0:g}"
-        worst = max(worst, (wrong / trials, place, wrong, trials))
-    error, place, wrong, trials = worst
+    """Largest test error of any net, ball by ball.
+
+    Reading: the sentence is about every trained net on the test set at hand. On the paper's own images one
+        net at 1 % or more contradicts it; on other digits the error is an estimate, judged by an interval
+        that is corrected for looking at all nets.
+    """
+    nets = [(at_ball("test_error", C0)(r), C0, r) for r in records for C0 in r.values["C0"]]
+    error, C0, record = max(nets, key=lambda net: net[0])
+    trials = int(at_ball("test_images", C0)(record))
     limit = CONSTANTS["test_error"]
-    # The largest of many cells is looked at: the interval is Bonferroni-corrected.
-    interval = clopper_pearson(wrong, max(1, trials), 1 - 0.05 / max(1, len(groups)))
-    verdict = "holds" if error < limit else "fails" if interval.low > limit else "inconclusive"
+    interval = clopper_pearson(round(error * trials), max(1, trials), 1 - 0.05 / len(nets))
+    exact = record.config["source"] == "mnist" or interval.low > limit
+    verdict: Outcome = "holds" if error < limit else "fails" if exact else "inconclusive"
+    broken = sum(value >= limit for value, _, _ in nets)
     return Finding(
         measured=error,
         interval=interval,
         predicted=limit,
-        verdict=verdict,  # type: ignore[arg-type]
-        caveat=f"Largest at {place} ({wrong} of {trials} images over seeds, {len(groups)} settings "
-        f"looked at).",
+        verdict=verdict,
+        caveat=f"Largest at d = {record.config['side'] ** 2}, m = {record.config['m']}, C0 = {C0:g}, seed "
+        f"{record.seed} ({round(error * trials)} of {trials} images); {broken} of {len(nets)} nets reach "
+        "1 %, "
+        f"their mean error is {sum(value for value, _, _ in nets) / len(nets):.2%}.",
     )
+
+
+def _padding(records: Sequence[Record]) -> Finding:
+    """The flip's power of d when only the network's d grows; gradient and step are told beside it."""
+    C0 = _balls(records)[0]
+    flip, *others = [_exponent(records, name, C0) for name in POWERS]
+    return with_caveat(flip, *(other.caveat for other in others))
 
 
 _READING = (
@@ -207,7 +228,9 @@ CHECKS = (
         experiment="lazy.fig5",
         evaluate=_test_error,
         reported="< 1 %",
-        reading="Counts pooled over seeds; the interval is corrected for looking at all settings.",
+        reading="Every net is meant, on the test images: one at 1 % or more breaks the sentence. The "
+        "interval is "
+        "that of the largest error, corrected for looking at all nets.",
     ),
     Check(
         claim_id="lazy.sec5.1.growth",
@@ -219,7 +242,9 @@ CHECKS = (
     Check(
         claim_id="lazy.sec3.data",
         experiment="lazy.padding",
-        evaluate=lambda records: _powers(records, _balls(records)[:1]),
-        reading="Digits averaged to a small side and padded with zeros; the smallest C0.",
+        evaluate=_padding,
+        reading="Digits averaged to a small side and padded with zeros, so that the data stay the same; "
+        "the flip "
+        "in the smallest ball. If the power were the data's the exponent would be 0.",
     ),
 )

@@ -61,8 +61,18 @@ def _movement_exponent(records: Sequence[Record]) -> Finding:
     m, table = _movement(records, 0.5)
     rows = [[C0 / math.sqrt(width) for C0, width in zip(row, m, strict=True)] for row in table]
     finding = power(m, rows, -0.5, resolution=0.15)
-    found = sum(map(sum, table)) / sum(map(len, table))
-    return with_caveat(finding, f"Half robust accuracy at V sqrt m = {found:.1f} on average.")
+    notes = []
+    for level in LEVELS:
+        try:
+            at, found = _movement(records, level)
+        except ValueError:
+            continue
+        exponent = power(
+            at, [[c / math.sqrt(w) for c, w in zip(row, at, strict=True)] for row in found], -0.5
+        )
+        mean = sum(map(sum, found)) / sum(map(len, found))
+        notes.append(f"{100 * level:g} %: {say(exponent)}, at V sqrt m = {mean:.1f}")
+    return with_caveat(finding, "Exponent in m and place of the contours:", "; ".join(notes) + ".")
 
 
 def _movement_constant(records: Sequence[Record]) -> Finding:

@@ -86,7 +86,8 @@ fig7 | Fig 7 | 319 | reported numbers
   At d = 784, m = 1e5, C0 = 10 flip size, gradient norm and step are bell-shaped over the test set; the step
   is reported to concentrate around 0.045.
 alg1 | Alg 1 | 323 | algorithm
-  Projected adversarial training: PGD with step 2.5 tau/100 for 100 steps, gradient steps of 0.01 on the
-  logistic loss, then every row of W projected back into the ball of radius C0/sqrt(m) around its start.
+  Projected adversarial training as printed, every attack step following the gradient at x, makes nets as
+  robust as PGD with step 2.5 tau/100 for 100 steps does; gradient steps of 0.01 on the summed logistic loss,
+  then every row of W projected back into the ball of radius C0/sqrt(m) around its start.
 """,
 )

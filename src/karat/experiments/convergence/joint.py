@@ -127,42 +127,73 @@ def run(config: Config, generator: torch.Generator) -> dict[str, Any]:
         )
     else:
         net = init.gaussian(data.d, config.m, generator=generator, dtype=torch.float32)
-    found, points, linear = _search(config, net, train)
-    loss, accuracy = _robust(config, found, train)
-    lower = _problem(config, net, points, slack=True).solve(config.weight_radius, steps=config.steps)
+    best = _search(config, net, train)
+    lower = _problem(config, net, best.points, slack=True).solve(config.weight_radius, steps=config.steps)
     return {
-        "loss": loss,
+        "loss": best.loss,
         # Losses are positive, whatever the solver's certificate says.
         "bound": max(0.0, lower.bound),
-        "linear_loss": linear[0],
-        "linear_bound": max(0.0, linear[1]),
-        "train_accuracy": accuracy,
-        **_describe(config, net, found, test),
-        **_predictions(config, net, points),
+        "linear_loss": best.linear[0],
+        "linear_bound": max(0.0, best.linear[1]),
+        "train_accuracy": best.accuracy,
+        "largest_train_accuracy": _widest(config, net, best, train),
+        **_describe(config, net, best.net, test),
+        **_predictions(config, net, best.points),
     }
 
 
-def _search(config: Config, net: TwoLayer, train: Samples) -> tuple[TwoLayer, Points, tuple[float, float]]:
+@dataclass(frozen=True, eq=False)
+class Best:
+    """The net of smallest robust loss found, its scores, all points met, the linearised optimum."""
+
+    net: TwoLayer
+    loss: float
+    accuracy: float
+    points: Points
+    linear: tuple[float, float]
+
+
+def _search(config: Config, net: TwoLayer, train: Samples) -> Best:
     """Solve the linearised problem, attack its answer as a net, add what the attack found, repeat, polish."""
     points = Points(train.x, train.y, torch.arange(config.n))
     if config.start == "gaussian":
         points = points.add(_attack(config, net, train), train)
-    best, found = math.inf, net
-    linear = (math.inf, 0.0)
+    best = Best(net, math.inf, 0.0, points, (math.inf, 0.0))
     for _ in range(config.rounds):
-        problem = _problem(config, net, points, slack=False)
-        answer = problem.solve(config.weight_radius, steps=config.steps)
-        linear = (answer.loss, answer.bound)
-        candidate = net.replace(W=net.W + _displacement(config, net, points, answer.D))
-        points = points.add(_attack(config, candidate, train), train)
-        loss = _robust(config, candidate, train)[0]
-        if loss < best:
-            best, found = loss, candidate
-    polished = _polish(config, net, found, train)
-    if _robust(config, polished, train)[0] < best:
-        found = polished
-        points = points.add(_attack(config, polished, train), train)
-    return found, points, linear
+        answer = _problem(config, net, best.points, slack=False).solve(
+            config.weight_radius, steps=config.steps
+        )
+        candidate = net.replace(W=net.W + _displacement(config, net, best.points, answer.D))
+        best = _better(config, replace(best, linear=(answer.loss, answer.bound)), candidate, train)
+    return _better(config, best, _polish(config, net, best.net, train), train)
+
+
+def _better(config: Config, best: Best, candidate: TwoLayer, train: Samples) -> Best:
+    """Attack a candidate, keep the points found, and the candidate itself if its robust loss is smaller."""
+    attacked = _attack(config, candidate, train)
+    best = replace(best, points=best.points.add(attacked, train))
+    loss, accuracy = _scores(candidate, attacked, train)
+    return replace(best, net=candidate, loss=loss, accuracy=accuracy) if loss < best.loss else best
+
+
+_WIDE = 16.0
+"""Radius at which the logistic loss looks at the smallest margin rather than at the mean one."""
+
+
+def _widest(config: Config, net: TwoLayer, best: Best, train: Samples) -> float:
+    """Largest robust training accuracy of any net found.
+
+    In a small ball all losses are near log 2 and their minimiser raises the mean margin. Around a paired
+    start the linearised net is linear in the displacement, so that the minimiser of a wider ball, scaled
+    down, keeps its signs and separates what can be separated.
+    """
+    if config.start == "gaussian" or config.C0 >= _WIDE or best.accuracy == 1:
+        return best.accuracy
+    share = config.C0 / _WIDE
+    wide = replace(config, C0=_WIDE)
+    answer = _problem(wide, net, best.points, slack=False).solve(wide.weight_radius, steps=config.steps)
+    candidate = net.replace(W=net.W + share * _displacement(wide, net, best.points, answer.D))
+    return max(best.accuracy, _scores(candidate, _attack(config, candidate, train), train)[1])
 
 
 def _problem(config: Config, net: TwoLayer, points: Points, *, slack: bool) -> LinearisedProblem:
@@ -216,9 +247,9 @@ def _attack(config: Config, net: TwoLayer, data: Samples) -> Tensor:
     return data.x + PGD(steps=config.attack_steps)(classifier, data.x, data.y, config.perturbations)
 
 
-def _robust(config: Config, net: TwoLayer, data: Samples) -> tuple[float, float]:
-    """Robust loss and accuracy under the attack."""
-    margin = data.y * net(_attack(config, net, data))
+def _scores(net: TwoLayer, attacked: Tensor, data: Samples) -> tuple[float, float]:
+    """Loss and accuracy at attacked points."""
+    margin = data.y * net(attacked)
     return float(Logistic()(margin).mean()), float((margin > 0).double().mean())
 
 
@@ -228,7 +259,7 @@ def _describe(config: Config, start: TwoLayer, net: TwoLayer, test: Samples) -> 
     size = norm(gradient, 2)
     moved = net.W - start.W
     return {
-        "test_accuracy": _robust(config, net, test)[1],
+        "test_accuracy": _scores(net, _attack(config, net, test), test)[1],
         "clean_accuracy": float((test.y * value > 0).double().mean()),
         "value": float(value.abs().median()),
         "gradient": float(size.median()),
@@ -252,7 +283,7 @@ def _predictions(config: Config, net: TwoLayer, points: Points) -> dict[str, flo
 
     Convergence: a function g with margin 1 on all points found, in the kernel's space; scaled into the ball
     its margins are C0/|g|. The (2, inf) ball needs |g|_RF, the Frobenius ball |g|_H. Lazy: the best robust
-    margin at one x in an unpaired ball, C0/2 sqrt(1 + tau^2) - tau sqrt(d/2).
+    margin at one x in an unpaired ball, C0/2 - tau sqrt(d/2).
     """
     g = separating_function(net.activation, points.x, points.y)
     size = g.random_feature_norm(net.W) if config.ball == "rows" else g.norm
@@ -268,7 +299,7 @@ def _predictions(config: Config, net: TwoLayer, points: Points) -> dict[str, flo
     }
 
 
-BASE = Config(side=28, m=600, C0=8.0, n=32, source=default_source())
+BASE = Config(side=28, m=600, C0=8.0, n=32, polish=12, source=default_source())
 
 
 def _both(points: tuple[Mapping[str, Any], ...]) -> tuple[Mapping[str, Any], ...]:

@@ -5,7 +5,9 @@ from karat.report.figures.convergence import CONVERGENCE
 from karat.report.figures.features import FEATURES
 from karat.report.figures.lazy import LAZY
 from karat.report.figures.picture import Draw, Picture
+from karat.report.figures.purification_images import IMAGES
 from karat.report.figures.purification_models import PURIFICATION
+from karat.report.figures.purification_pictures import PICTURES
 from karat.report.figures.training_curves import draw_training_curves
 
 FIGURES: dict[str, Draw] = {
@@ -14,6 +16,8 @@ FIGURES: dict[str, Draw] = {
     **BENIGN,
     **FEATURES,
     **PURIFICATION,
+    **IMAGES,
+    **PICTURES,
     **LAZY,
     **CONVERGENCE,
 }

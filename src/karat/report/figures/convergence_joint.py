@@ -45,10 +45,9 @@ def draw_joint(records: Sequence[Record]) -> list[Picture]:
         "that switching "
         "neurons can bring). Dashed blue: convergence's prediction, a kernel function with margin 1 "
         "scaled into the "
-        "ball; dashed orange: lazy's obstruction with its sharp constant, the best margin C0/2 "
-        "sqrt(1 + tau^2) - tau "
-        "sqrt(d/2) that an unpaired ball allows at one input. Above log 2 no net of the ball is "
-        "robust on all training "
+        "ball; dashed orange: lazy's obstruction with its sharp constant, the best margin C0/2 - tau "
+        "sqrt(d/2) "
+        "that an unpaired ball allows at one input. Above log 2 no net of the ball is robust on all training "
         "points. Bottom right: the same data zero-padded, so that only the network's d grows. "
         f"{seeds_note(own)}"
     )

@@ -1,4 +1,4 @@
-"""karat on any model: attack, certify and probe a karat net or a torch.nn.Module."""
+"""Attack any model: a karat net, a torch.nn.Module or a callable."""
 
 from typing import Any
 
@@ -6,12 +6,9 @@ import torch
 from torch import Tensor
 
 from karat.attacks import METHODS, AttackResult, Method, run_attack
-from karat.certificates import certify
 from karat.core.ball import Ball
 from karat.core.checks import require_choice
 from karat.nets.module import as_classifier
-
-__all__ = ["attack", "certify", "probe"]
 
 
 def attack(
@@ -48,8 +45,3 @@ def attack(
     if generator is None:
         generator = torch.Generator(device=x.device).manual_seed(0)
     return run_attack(method, as_classifier(model), x, y, ball, generator=generator)
-
-
-def probe(*args: Any, **options: Any) -> Any:
-    """What training changed between two checkpoints: not available yet."""
-    raise NotImplementedError("`karat.probe` is not available yet.")

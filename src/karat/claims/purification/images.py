@@ -1,0 +1,263 @@
+"""Checks of Table 1, the angles of Figure 2, the frozen layers of Section 8.2, and the attackers compared."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from karat.claims.claim import Check, Finding, Outcome
+from karat.claims.evaluate import lower_bound_finding, upper_bound_finding
+from karat.claims.purification.image_records import photographs
+from karat.claims.purification.printed_table import reported_text
+from karat.claims.purification.settings import noted
+from karat.core.statistics import clopper_pearson
+from karat.experiments.record import Record
+
+MOST = 0.5
+"""'Most neurons' is read as more than half of them."""
+
+PRINTED_EXPONENT = 1e-4 * 391 * (40 * 0.1 + 10 * 0.01) / (1 - 0.9)
+"""Weight decay times summed rates of the paper's clean stage: T = 50 epochs, rate 0.1 and 0.01 after 40."""
+
+ZERO = 0.0005
+"""What is printed as 0.0%."""
+
+THETA = ("start_clean_small", "start_robust_small", "clean_robust_large", "pairs_small")
+"""Shares of the four clauses: theta(w0, w), theta(w0, w') <= 0.2; theta(w, w') >= 0.8; pairs <= 0.2."""
+
+
+def table(records: Sequence[Record]) -> Finding:
+    """The least lead of an adversarially trained net over the clean one, and what else the table says."""
+    leads, gaps, zeros, told = [], [], [], []
+    for record in records:
+        values, size = record.values, min(int(record.config["attacked"]), record.values["tested_on"])
+        for index, attacker in enumerate(record.config["attackers"]):
+            strong = {mode: values[f"{mode}_strong"][index] for mode in _trained(record)}
+            zeros.append(clopper_pearson(round(strong["clean"] * size), size).low <= ZERO)
+            leads += [
+                strong[mode] - strong["clean"] for mode in ("from_clean", "from_random") if mode in strong
+            ]
+            if "from_random" in strong:
+                gaps.append(strong["from_clean"] - strong["from_random"])
+            row = ", ".join(f"{_MODE[mode]} {share:.3f}" for mode, share in strong.items() if share == share)
+            told.append(f"{record.config['network']} under {attacker}: {row}.")
+    finding = lower_bound_finding(leads, 0.0, deterministic=True)
+    zero = "" if all(zeros) else "Clean nets are not at 0.0% here."
+    start = f"From clean leads from random by {min(gaps):.3f} to {max(gaps):.3f}." if gaps else ""
+    return noted(finding, "Under strong noise-free attacks.", *told, zero, start, _certificates(records))
+
+
+_MODE = {"clean": "clean", "from_clean": "from clean", "from_random": "from random", "noise": "noise only"}
+
+
+def _trained(record: Record) -> list[str]:
+    return [mode for mode in _MODE if f"{mode}_strong" in record.values]
+
+
+def _certificates(records: Sequence[Record]) -> str:
+    """Certified accuracy of the smoothed nets, another classifier than the one attacked."""
+    told = []
+    for record in records:
+        for index, attacker in enumerate(record.config["attackers"]):
+            shares = {mode: record.values[f"{mode}_certified"][index] for mode in _trained(record)}
+            row = ", ".join(f"{_MODE[m]} {found[1]:.2f}" for m, found in shares.items() if found)
+            if row:
+                told.append(f"Smoothed nets, certified at radius 0.25 for {attacker}: {row}.")
+    return " ".join(told)
+
+
+def _papers_net(config: Mapping[str, Any]) -> list[str]:
+    unmet = photographs(config)
+    if config["network"] not in ("resnet34", "preact34", "wrn:34:1"):
+        unmet.append(f"Tab 1: ResNet-34, here {config['network']}")
+    if config["source"] == "cifar10_pair":
+        unmet.append("Tab 1: ten classes, here two")
+    if config["clean_epochs"] < 100:
+        unmet.append(f"Sec 8: training to the end, here {config['clean_epochs']} epochs")
+    return unmet
+
+
+def angles(records: Sequence[Record]) -> Finding:
+    """The smallest share over clauses and layers, where training is long enough to forget its start."""
+    long = [r for r in records if r.values["decay_exponent"] >= PRINTED_EXPONENT]
+    notes = [_angles_told(record) for record in records]
+    if not long:
+        raise ValueError(
+            "no run shrinks its first weights as much as the paper's (weight decay times summed rates "
+            f"{PRINTED_EXPONENT:.1f}): {' '.join(notes)}"
+        )
+    shares = [min(min(r.values[name]) for name in THETA) for r in long]
+    finding = lower_bound_finding(shares, MOST, deterministic=True)
+    rest = (
+        f" Runs below {PRINTED_EXPONENT:.1f}, the paper's own, are shown and not judged."
+        if len(long) < len(records)
+        else ""
+    )
+    return noted(finding, "Shares of live filters at the worst layer." + rest, *notes)
+
+
+def _angles_told(record: Record) -> str:
+    values = record.values
+    dead = sum(values["filters"]) - sum(values["live"])
+    return (
+        f"Weight decay {record.config['weight_decay']:g} (exponent {values['decay_exponent']:.1f}): "
+        f"theta(w0, w) {_row(values['start_clean'])}, theta(w, w') {_row(values['clean_robust'])} "
+        f"(same epochs of clean training {_row(values['clean_control'])}), pairs {_row(values['pairs'])}; "
+        f"chance {_row(values['chance'])}; {dead} dead filters left out; robust accuracy "
+        f"{values['clean_strong']:.2f} to {values['robust_strong']:.2f}."
+    )
+
+
+def frozen(records: Sequence[Record]) -> Finding:
+    """Largest robust accuracy of clean upper layers on frozen robust ones, printed as 0%."""
+    found = [max(_upper(record, "stage2_strong")) for record in records]
+    notes = []
+    for record in records:
+        if not all(record.values["frozen_unchanged"]):
+            raise ValueError("frozen tensors changed during training.")
+        rows = zip(record.config["layers"], *_columns(record, "stage2", "stage3"), strict=True)
+        told = ", ".join(f"from {layer} on {two:.2f} then {three:.2f}" for layer, two, three in rows)
+        notes.append(
+            f"Stage 1 {record.values['stage1_strong']:.2f}; after stages 2 and 3, drawn anew {told}. Nothing "
+            "is frozen below the first layer: clean training from scratch."
+        )
+    finding = upper_bound_finding(found, ZERO, deterministic=True)
+    return noted(finding, "Strong noise-free attack, the largest over the layers with frozen ones.", *notes)
+
+
+def layer_by_layer(records: Sequence[Record]) -> Finding:
+    """Smallest gain of stage 3 over stage 2, with the angles of the layer that was drawn anew."""
+    gains, shares, told = [], [], []
+    for record in records:
+        before, after = (_upper(record, f"{stage}_strong") for stage in ("stage2", "stage3"))
+        gains += [last - first for first, last in zip(before, after, strict=True)]
+        shares += _upper(record, "clean_robust_large")
+        told.append(
+            f"theta(w0, w) {_row(_upper(record, 'start_clean'))}, theta(w, w') "
+            f"{_row(_upper(record, 'clean_robust'))} at the layers {', '.join(_frozen_layers(record))}."
+        )
+    finding = lower_bound_finding(gains, 0.0, deterministic=True)
+    if min(shares) <= MOST:
+        finding = _with(finding, "fails")
+    note = "Gain in robust accuracy; most filters of the layer must keep theta(w, w') >= 0.8. "
+    return noted(finding, note + " ".join(told), "What the layer's features look like is not judged here.")
+
+
+def attackers(records: Sequence[Record]) -> Finding:
+    """Smallest mean theta(w, w') over attackers and layers after adversarial training from the clean net."""
+    lows, gains, told = [], [], []
+    effects: dict[str, dict[str, float]] = {}
+    for record in records:
+        for index, attacker in enumerate(record.config["attackers"]):
+            theta = record.values["from_clean_theta"][index]
+            lows.append(min(theta))
+            gain = record.values["from_clean_strong"][index] - record.values["clean_strong"][index]
+            gains.append(gain)
+            place = f"{record.config['network']}, {record.config['robust_epochs']} epochs"
+            effects.setdefault(place, {})[attacker] = 1 - float(np.mean(theta))
+            told.append(f"{place}, {attacker}: mean theta {np.mean(theta):.3f}, gain {gain:.3f}")
+    finding = lower_bound_finding(lows, 0.8, deterministic=True)
+    if min(gains) <= 0:
+        finding = _with(finding, "fails")
+    order = [_stronger(found) for found in effects.values()]
+    known = [value for value in order if value is not None]
+    if known and not all(known):
+        finding = _with(finding, "fails")
+    words = {
+        True: "The stronger of two attackers turns filters more.",
+        False: "The stronger does not turn more.",
+    }
+    missing = "" if known else "No two radii of one attacker were compared."
+    note = words[all(known)] if known else missing
+    return noted(finding, "; ".join(told) + ".", note, "Angles and robustness are judged, not pictures.")
+
+
+def _stronger(effects: Mapping[str, float]) -> bool | None:
+    """Whether the larger radius of each norm turns filters more; None without two radii."""
+    norms: dict[str, list[tuple[float, float]]] = {}
+    for name, effect in effects.items():
+        kind, radius = name.partition("@")[0].split(":")[:2]
+        norms.setdefault(kind, []).append((float(radius), effect))
+    pairs = [sorted(found) for found in norms.values() if len(found) > 1]
+    return all(found[-1][1] > found[0][1] for found in pairs) if pairs else None
+
+
+def _frozen_layers(record: Record) -> list[str]:
+    counts = record.values["frozen_tensors"]
+    return [layer for layer, count in zip(record.config["layers"], counts, strict=True) if count]
+
+
+def _upper(record: Record, name: str) -> list[float]:
+    """A value at the layers below which something is frozen."""
+    counts, values = record.values["frozen_tensors"], record.values[name]
+    found = [float(value) for value, count in zip(values, counts, strict=True) if count]
+    if not found:
+        raise ValueError("no layer of the run has frozen ones below it.")
+    return found
+
+
+def _columns(record: Record, *stages: str) -> list[list[float]]:
+    return [record.values[f"{stage}_strong"] for stage in stages]
+
+
+def _row(values: Sequence[float]) -> str:
+    return " ".join(f"{value:.2f}" for value in values)
+
+
+def _with(finding: Finding, verdict: Outcome) -> Finding:
+    return Finding(
+        measured=finding.measured,
+        interval=finding.interval,
+        predicted=finding.predicted,
+        verdict=verdict,
+        caveat=finding.caveat,
+    )
+
+
+CHECKS = (
+    Check(
+        claim_id="purification.tab1",
+        experiment="purification.table1",
+        evaluate=table,
+        hypotheses=_papers_net,
+        reported=reported_text(),
+        reading="Judged is the order: either adversarial training beats clean training under every attacker. "
+        "Robust accuracy is that under a noise-free attack with restarts in the attacker's ball; the paper's "
+        "own number is the training attacker's, whose noise flatters clean nets.",
+        headline=True,
+    ),
+    Check(
+        claim_id="purification.fig2",
+        experiment="purification.theta",
+        evaluate=angles,
+        hypotheses=photographs,
+        reported="theta(w0, w), theta(w0, w') <= 0.2, theta(w, w') >= 0.8, pairs <= 0.2 for most; ResNet-34 "
+        "clean > 80%, robust 0% before; clean > 65%, robust > 42% after",
+        reading="Most is more than half of the live filters, at every layer. A run is judged if its weight "
+        "decay times the sum of its rates over 1 - momentum reaches that of the paper's printed schedule.",
+        headline=True,
+    ),
+    Check(
+        claim_id="purification.sec8.2.frozen",
+        experiment="purification.freezing",
+        evaluate=frozen,
+        hypotheses=photographs,
+        reported="0%",
+        reading="0% is read as at most 0.05%, at every layer tried.",
+    ),
+    Check(
+        claim_id="purification.fig11",
+        experiment="purification.freezing",
+        evaluate=layer_by_layer,
+        hypotheses=photographs,
+        reading="Purified is read as: robustness comes back although the layer's filters hardly turn.",
+    ),
+    Check(
+        claim_id="purification.fig13",
+        experiment="purification.table1",
+        evaluate=attackers,
+        hypotheses=photographs,
+        reading="Purified is read as: robustness is gained while theta(w, w') stays at least 0.8 on average "
+        "at every layer; the larger of two radii must turn filters more.",
+    ),
+)

@@ -1,0 +1,113 @@
+"""Samples for a user's own model: a file with x and y, or one of karat's sets by name."""
+
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from karat.core.checks import ShapeError, require_integer
+from karat.core.tensor_files import SUFFIXES, FileError, read_tensor_file
+from karat.data.digits import default_source, load_digits
+from karat.data.images import SETS, load_images
+
+NAMES = (*SETS, "digits01")
+"""Sets that can be named: the images of `data.images`, and the digits 0 and 1 as vectors with labels +-1."""
+
+
+def load_samples(
+    source: str | Path, count: int | None = None, *, trust_pickle: bool = False
+) -> tuple[Tensor, Tensor]:
+    """Inputs (n, ...) and labels (n,) from a file or a set; test images where a set has a test part.
+
+    A file (.npz, .pt, .safetensors) holds `x` and `y`, or `x_test` and `y_test`, or as .pt the pair (x, y).
+    Whole-number images of 8 bits are divided by 255. `count` samples are taken evenly spaced, because files
+    are often sorted by class.
+
+    Args:
+        source: path of a file, or one of `NAMES`; count: how many, all when None; trust_pickle: see
+            `read_tensor_file`.
+
+    Returns:
+        x in float32 (float64 stays), and y: whole numbers as class indices, other numbers as they are.
+
+    >>> x, y = load_samples("digits01", 10)
+    >>> x.shape, y.unique().tolist()
+    (torch.Size([10, 784]), [-1.0, 1.0])
+    """
+    name = str(source)
+    if name in NAMES:
+        x, y = _named(name)
+    elif Path(name).suffix in SUFFIXES:
+        x, y = _pair(read_tensor_file(name, trust_pickle=trust_pickle), name)
+    else:
+        raise FileError(
+            f"data are a file .npz, .pt or .safetensors, or one of {', '.join(NAMES)}; got {name!r}."
+        )
+    x, y = _inputs(x, name), _labels(y, name)
+    if len(x) != len(y) or len(x) == 0:
+        raise ShapeError(f"`x` and `y` of `{name}` must be as many and at least one, got {len(x)}, {len(y)}.")
+    return evenly(x, y, count)
+
+
+def evenly(x: Tensor, y: Tensor, count: int | None) -> tuple[Tensor, Tensor]:
+    """At most `count` samples, evenly spaced over the whole set.
+
+    >>> evenly(torch.arange(10), torch.arange(10), 3)[0]
+    tensor([0, 4, 9])
+    """
+    if count is None or require_integer(count, "count", "load_samples", minimum=1) >= len(x):
+        return x, y
+    chosen = torch.linspace(0, len(x) - 1, count, dtype=torch.float64).floor().long()
+    return x[chosen], y[chosen]
+
+
+def _named(name: str) -> tuple[Tensor, Tensor]:
+    if name == "digits01":
+        found = load_digits(default_source(), train=False)
+        return found.x, found.y
+    return load_images(name, train=False)
+
+
+def _pair(found: Any, name: str) -> tuple[Tensor, Tensor]:
+    if isinstance(found, list | tuple) and len(found) == 2:
+        found = {"x": found[0], "y": found[1]}
+    if not isinstance(found, dict):
+        raise FileError(f"`{name}` must hold `x` and `y`, got {type(found).__name__}.")
+    tail = "_test" if "x" not in found and "x_test" in found else ""
+    for key in (f"x{tail}", f"y{tail}"):
+        if not isinstance(found.get(key), Tensor):
+            held = ", ".join(str(other) for other in list(found)[:5]) or "nothing"
+            reason = "is missing" if key not in found else f"is {type(found[key]).__name__}"
+            raise FileError(f"`{name}` must hold tensors `x` and `y`; `{key}` {reason}, it holds {held}.")
+    return found[f"x{tail}"], found[f"y{tail}"]
+
+
+def _inputs(x: Tensor, name: str) -> Tensor:
+    if x.dim() < 2:
+        raise ShapeError(f"`x` of `{name}` must have shape (n, ...), got {tuple(x.shape)}.")
+    if x.dim() == 4 and x.shape[-1] in (1, 3) and x.shape[1] == x.shape[2] and x.shape[1] not in (1, 3):
+        raise ShapeError(
+            f"images in `{name}` must be (n, channels, height, width), got {tuple(x.shape)}: transpose them."
+        )
+    if x.dtype == torch.uint8:
+        return x.float() / 255
+    if x.is_complex() or x.dtype == torch.bool:
+        raise FileError(f"`x` of `{name}` must hold real numbers, got {x.dtype}.")
+    x = x if x.dtype == torch.float64 else x.float()
+    if not bool(torch.isfinite(x).all()):
+        raise FileError(f"`x` of `{name}` must hold finite numbers.")
+    return x
+
+
+def _labels(y: Tensor, name: str) -> Tensor:
+    y = y.squeeze(1) if y.dim() == 2 and y.shape[1] == 1 else y
+    if y.dim() != 1:
+        hint = ": pass class indices instead of one column per class" if y.dim() == 2 else ""
+        raise ShapeError(f"`y` of `{name}` must have shape (n,), got {tuple(y.shape)}{hint}.")
+    if y.is_floating_point():
+        if not bool((y == y.round()).all()):
+            raise FileError(f"`y` of `{name}` must hold labels +-1 or class indices, got {float(y[0]):g}.")
+        return y if bool((y.abs() == 1).all()) else y.long()
+    y = y.long()
+    return y.float() if bool((y == -1).any()) and bool((y.abs() == 1).all()) else y

@@ -1,0 +1,81 @@
+"""Image networks by name: "alexnet:0.25", "resnet:8", "wrn:28:10"."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from torch import nn
+
+from karat.nets.alexnet import AlexNet
+from karat.nets.residual import resnet, resnet34, wide_resnet
+
+Build = Callable[..., nn.Module]
+
+
+@dataclass(frozen=True)
+class Network:
+    """A family of networks: what it is, the sizes its name takes, and its builder."""
+
+    title: str
+    sizes: tuple[str, ...]
+    build: Build
+
+
+NETWORKS: dict[str, Network] = {
+    "alexnet": Network(
+        "AlexNet for 32 x 32 images, width 1 being the paper's",
+        ("width",),
+        lambda sizes, classes, **more: AlexNet(float(sizes[0]), classes, **more),
+    ),
+    "resnet": Network(
+        "pre-activation ResNet-18 with m filters in its first stage",
+        ("m",),
+        lambda sizes, classes, **more: resnet(int(sizes[0]), classes, **more),
+    ),
+    "resnet16": Network(
+        "ResNet-16: three stages of two basic blocks",
+        (),
+        lambda sizes, classes, **more: wide_resnet(16, 1, classes, **more),
+    ),
+    "resnet34": Network(
+        "ResNet-34 with basic blocks, norms behind the convolutions",
+        (),
+        lambda sizes, classes, **more: resnet34(classes, **more),
+    ),
+    "preact34": Network(
+        "pre-activation ResNet-34 with four stages",
+        (),
+        lambda sizes, classes, **more: resnet34(classes, preactivation=True, **more),
+    ),
+    "wrn": Network(
+        "wide residual network of a depth and a widening factor; wrn:34:1 has the paper's 31 convolutions",
+        ("depth", "k"),
+        lambda sizes, classes, **more: wide_resnet(int(sizes[0]), int(sizes[1]), classes, **more),
+    ),
+}
+
+
+def build_network(name: str, classes: int, *, generator: torch.Generator, channels: int = 3) -> nn.Module:
+    """The network of a name with its sizes after colons, weights drawn from the generator.
+
+    >>> net = build_network("alexnet:0.25", 10, generator=torch.Generator().manual_seed(0))
+    >>> net.conv1.weight.shape
+    torch.Size([16, 3, 11, 11])
+    >>> build_network("vgg", 10, generator=torch.Generator())
+    Traceback (most recent call last):
+    ...
+    ValueError: `name` of `build_network` must be one of alexnet:width, resnet:m, resnet16, resnet34, \
+preact34, wrn:depth:k; got 'vgg'.
+    """
+    kind, *sizes = name.split(":")
+    network = NETWORKS.get(kind)
+    try:
+        if network is None or len(sizes) != len(network.sizes):
+            raise ValueError
+        numbers = [float(size) for size in sizes]
+        if kind != "alexnet" and any(number != int(number) for number in numbers):
+            raise ValueError
+    except ValueError:
+        forms = ", ".join(":".join([key, *entry.sizes]) for key, entry in NETWORKS.items())
+        raise ValueError(f"`name` of `build_network` must be one of {forms}; got {name!r}.") from None
+    return network.build(numbers, classes, generator=generator, channels=channels)

@@ -1,0 +1,101 @@
+"""Accuracy of image networks: on images, on the copies an attacker makes, and under strong attacks."""
+
+import torch
+from torch import Tensor, nn
+
+from karat.attacks.pgd import PGD
+from karat.core.ball import Ball
+from karat.core.checks import require_integer
+from karat.nets.module import ModuleClassifier
+from karat.training.classification import evaluation
+from karat.training.image_attackers import ImageAttacker, attacked, random_start
+
+BATCH = 250
+"""Images in one forward pass."""
+
+SCOUT_STEPS = 10
+"""Length of the first, cheap attack, whose victims the strong ones are spared."""
+
+
+def correct(module: nn.Module, x: Tensor, labels: Tensor) -> Tensor:
+    """(n,) booleans: images whose largest logit is the label's, in evaluation mode; on the CPU."""
+    device = device_of(module)
+    with evaluation(module):
+        parts = [module(part.to(device)).argmax(dim=1).cpu() for part in x.split(BATCH)]
+    return torch.cat(parts) == labels.cpu()
+
+
+def accuracy(module: nn.Module, x: Tensor, labels: Tensor) -> float:
+    """Share of images that are classified as their label."""
+    return float(correct(module, x, labels).double().mean())
+
+
+def attacker_accuracy(
+    module: nn.Module, x: Tensor, labels: Tensor, attacker: ImageAttacker, *, generator: torch.Generator
+) -> float:
+    """Share of an attacker's copies that are classified right, noise included: the accuracy of Table 1.
+
+    Reading: each noisy copy is scored by itself. Noise that hides the gradient flatters a clean net, so this
+        number must stand beside `robust`, which has no noise.
+
+    Ref: purification, Tab 1
+    """
+    device, right, total = device_of(module), 0, 0
+    for images, truth in zip(x.split(BATCH), labels.split(BATCH), strict=True):
+        moved, wanted = attacker.copies(module, images.to(device), truth.to(device), generator=generator)
+        right += int(correct(module, moved, wanted).sum())
+        total += len(wanted)
+    return right / total
+
+
+def robust(
+    module: nn.Module,
+    x: Tensor,
+    labels: Tensor,
+    ball: Ball,
+    *,
+    generator: torch.Generator,
+    steps: int = 50,
+    restarts: int = 3,
+) -> Tensor:
+    """(n,) booleans: images that no attack tried inside the ball turns; noise-free, on the margin.
+
+    A run of `SCOUT_STEPS` steps from the image itself, then `restarts` runs of `steps` steps from random
+    points of the ball; each run sees the images that are still right.
+    """
+    require_integer(steps, "steps", "robust", minimum=1)
+    require_integer(restarts, "restarts", "robust", minimum=0)
+    standing = correct(module, x, labels)
+    runs = [PGD(steps=min(SCOUT_STEPS, steps))]
+    runs += [PGD(steps=steps, start=random_start)] * restarts
+    for run in runs:
+        index = standing.nonzero().squeeze(1)
+        for part in index.split(BATCH):
+            standing[part] = _survive(module, x[part], labels[part], ball, run, generator)
+    return standing
+
+
+def robust_accuracy(
+    module: nn.Module, x: Tensor, labels: Tensor, ball: Ball, *, generator: torch.Generator, **settings: int
+) -> float:
+    """Share of images that no attack of `robust` turns: an upper limit, like every attack."""
+    return float(robust(module, x, labels, ball, generator=generator, **settings).double().mean())
+
+
+def device_of(module: nn.Module) -> torch.device:
+    """Where the module's first parameter lives; the CPU if it has none."""
+    first = next(module.parameters(), None)
+    return torch.device("cpu") if first is None else first.device
+
+
+def _survive(
+    module: nn.Module, x: Tensor, labels: Tensor, ball: Ball, run: PGD, generator: torch.Generator
+) -> Tensor:
+    device = device_of(module)
+    x, labels = x.to(device), labels.to(device)
+    classifier = ModuleClassifier(module)
+    with attacked(module):
+        delta = run(classifier, x, labels, ball, generator=generator)
+        # Rounding in the projection must not buy a victim.
+        delta = ball.project(delta, x)
+        return (classifier.margin(x + delta, labels) > 0).cpu()

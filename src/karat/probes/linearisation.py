@@ -1,0 +1,56 @@
+"""How far a trained module is from its linearisation in the weights: the lazy regime by its definition."""
+
+import copy
+import math
+
+import torch
+from torch import Tensor, nn
+
+from karat.core.checks import require_number
+
+
+@torch.no_grad()
+def linearisation_error(start: nn.Module, end: nn.Module, x: Tensor, *, step: float = 1e-3) -> float:
+    """|f(w) - f_lin(w)| / |f(w) - f(w0)| over the inputs, f_lin being the expansion around the start.
+
+        f_lin(x; w) = f(x; w0) + <grad_w f(x; w0), w - w0>
+
+    Near 0 the training was lazy: its outcome is the linear model's. Of order 1 or more, it was not. NaN if
+    the two nets agree on all inputs.
+
+    Args:
+        start, end: of one architecture, returning tensors, in the mode they are to be compared in;
+        x: (n, ...); step: of the central difference along w - w0, in units of that vector.
+
+    Reading: everything is evaluated in float64, where a step of 1e-3 costs no digits; a module that cannot is
+        taken in its own number type with a step of 1e-2. Running means and variances of norms count as
+        weights: they are part of the trained function. A step that makes a variance negative is shortened.
+    """
+    require_number(step, "step", "linearisation_error", positive=True, maximum=1)
+    try:
+        return _error(copy.deepcopy(start).double(), copy.deepcopy(end).double(), x.double(), step)
+    except RuntimeError:  # a constant of another number type inside the forward pass
+        return _error(copy.deepcopy(start), copy.deepcopy(end), x, max(step, 1e-2))
+
+
+def _error(first: nn.Module, last: nn.Module, x: Tensor, step: float) -> float:
+    new = {name: tensor.clone() for name, tensor in last.state_dict().items()}
+    old = {name: tensor.clone() for name, tensor in first.state_dict().items()}
+    base, trained = first(x), last(x)
+
+    def along(t: float) -> Tensor:
+        state = {
+            name: tensor + t * (new[name] - tensor) if tensor.is_floating_point() else tensor
+            for name, tensor in old.items()
+        }
+        first.load_state_dict(state)
+        found: Tensor = first(x)
+        return found
+
+    ahead, behind = along(step), along(-step)
+    while not bool(torch.isfinite(behind).all()) and step > 1e-6:
+        step /= 10
+        ahead, behind = along(step), along(-step)
+    linear = base + (ahead - behind) / (2 * step)
+    moved = float(torch.linalg.vector_norm(trained - base))
+    return float(torch.linalg.vector_norm(trained - linear)) / moved if moved > 0 else math.nan
