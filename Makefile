@@ -24,7 +24,7 @@ $(STAMP): pyproject.toml constraints.txt
 	@touch $@
 
 bench: $(STAMP)
-	for name in attacks flips adversarial_training sweeps; do $(BIN)/karat bench $$name || exit 1; done
+	for name in attacks flips adversarial_training sweeps certificates certified_cells soundness; do $(BIN)/karat bench $$name || exit 1; done
 
 clean:
 	rm -rf .venv report .pytest_cache .mypy_cache .ruff_cache

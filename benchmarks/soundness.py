@@ -1,12 +1,12 @@
 """Soundness of the certificates: random small problems against grids, PGD, line crossings and exact oracles.
 
-    python benchmarks/soundness.py [--quick] [--json] [--problems 100000] [--seed 0]
+    python benchmarks/soundness.py [--quick] [--json] [--problems 100000] [--out counts.json]
 
 A problem is one net, one sample, one radius: all activations, odd pairs, linear and deep nets, in one and two
 dimensions, p = 1, 2, inf, half of them in a box; some nets have duplicated or dead neurons, weights a
 thousand times larger or smaller, or a sample on a kink. A violation is a lower bound above a margin that some
 allowed perturbation attains, by more than the rounding error of evaluating that margin. Expected: none.
-Counts so far go to standard error after every chunk.
+Counts so far go to standard error after every chunk; with --out an interrupted run goes on where it was.
 """
 
 import argparse
@@ -32,6 +32,7 @@ from karat.certificates.deep_relaxation import deep_bound
 from karat.certificates.lipschitz import global_constant, lipschitz_bound, secant_bound
 from karat.certificates.problem import Problem
 from karat.certificates.profile import IDENTITY
+from karat.certificates.quadratic_relaxation import quadratic_bound
 from karat.certificates.relaxation import linear_relaxation
 from karat.certificates.target import Target, target_of
 from karat.core import (
@@ -62,7 +63,7 @@ ACTIVATIONS = (
 )
 KINDS = len(ACTIVATIONS) + 6
 PER_NET = 64
-CHUNK = 5000
+CHUNK = 1000
 PROGRAMS = 8
 TWISTS = ("plain", "duplicates", "dead neuron", "large weights", "small weights", "kink")
 
@@ -132,7 +133,16 @@ def bounds(problem: Problem) -> dict[str, Tensor]:
         "relaxation": linear_relaxation(problem),
         "slopes": optimised_slopes(problem, steps=20)[0],
         "secant": secant_bound(problem, rounds=15),
+        "quadratic": _some(problem),
     }
+
+
+def _some(problem: Problem) -> Tensor:
+    """The quadratic relaxation of the first samples, for it takes them one by one; -inf for the rest."""
+    found = torch.full_like(problem.offset, -torch.inf)
+    first = torch.arange(min(PROGRAMS, len(problem)))
+    found[first] = quadratic_bound(problem.rows(first))[0]
+    return found
 
 
 def check(case: Case, *, searches: int, points: int, generator: torch.Generator) -> Counter[str]:
@@ -258,7 +268,7 @@ def violations(total: Counter[str]) -> int:
 def rows(total: Counter[str], seconds: float) -> list[dict[str, Any]]:
     """One row for everything and one per bound or oracle, as the command `karat bench` wants them."""
     table = [("all", "", seconds)]
-    for name in ("lipschitz", "relaxation", "slopes", "secant", "intervals", "deep relaxation"):
+    for name in ("lipschitz", "relaxation", "slopes", "secant", "quadratic", "intervals", "deep relaxation"):
         table.append((name, f", {total[f'certified by {name}']:,} samples certified", None))
     decided = f", {total['searches decided']:,} of {total['searches']:,} decided in 0.3 s"
     table.append(("search", decided, None))
@@ -281,27 +291,38 @@ def rows(total: Counter[str], seconds: float) -> list[dict[str, Any]]:
     ]
 
 
+def _resumed(path: Path | None) -> tuple[Counter[str], int, float]:
+    """What an interrupted run has counted: totals, chunks done, CPU seconds."""
+    if path is None or not path.exists():
+        return Counter(), 0, 0.0
+    kept = json.loads(path.read_text(encoding="utf-8"))
+    return Counter(kept["counts"]), int(kept["chunks"]), float(kept["cpu_seconds"])
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="2,000 problems")
     parser.add_argument("--json", action="store_true", help="rows as JSON")
     parser.add_argument("--repeats", type=int, default=1, help="so many times the problems, all different")
     parser.add_argument("--problems", type=int, default=100_000)
-    parser.add_argument("--searches", type=int, default=4, help="searches per net of 64 problems")
+    parser.add_argument("--searches", type=int, default=2, help="searches per net of 64 problems")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--out", type=Path, help="keep counts here after every chunk, and go on from them")
     options = parser.parse_args()
     torch.set_num_threads(1)
     wanted = options.repeats * (2000 if options.quick else options.problems)
-    start, total, chunk = time.process_time(), Counter(), 0
+    total, chunk, spent = _resumed(options.out)
     while total["problems"] < wanted:
+        start = time.process_time()
         size = min(CHUNK, wanted - total["problems"])
-        total.update(
-            run(size, searches=options.searches, seed=1000 * options.seed + chunk, box=chunk % 2 == 1)
-        )
-        chunk += 1
-        spent = time.process_time() - start
+        seed = 1_000_000 * options.seed + chunk
+        total.update(run(size, searches=options.searches, seed=seed, box=chunk % 2 == 1))
+        chunk, spent = chunk + 1, spent + time.process_time() - start
+        if options.out is not None:
+            kept = {"chunks": chunk, "cpu_seconds": spent, "counts": dict(total)}
+            options.out.write_text(json.dumps(kept, indent=2), encoding="utf-8")
         print(f"{total['problems']} problems, {violations(total)} violations, {spent:.0f} s", file=sys.stderr)
-    table = rows(total, time.process_time() - start)
+    table = rows(total, spent)
     if options.json:
         print(json.dumps(table, indent=2))
     else:

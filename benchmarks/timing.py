@@ -77,5 +77,6 @@ def main(title: str, measure: Callable[..., list[dict[str, Any]]], arguments: Se
     for item in rows:
         ratio = "" if item["ratio"] is None else f"x{item['ratio']:.2f}"
         spent = f"{1000 * item['cpu_seconds']:10.3f} ms"
-        print(f"{item['size']:32s} {item['implementation']:44s} {spent} {ratio:>9s}")
+        note = item.get("note", "")
+        print(f"{item['size']:32s} {item['implementation']:44s} {spent} {ratio:>9s}  {note}".rstrip())
     return 0

@@ -48,6 +48,23 @@ def test_both_step_counts_agree_at_the_corollary_width():
     assert bounds.two_layer_steps(m, lr) == pytest.approx(bounds.corollary_steps(R, tol, lr), rel=1e-9)
 
 
+def test_regret_gap_sums_the_recursion():
+    """d^2 -> (1 + c lr/sqrt m) d^2 - 2 lr gap + lr^2 reaches 0 at step T exactly for the bound's gap."""
+    R, m, lr, steps, c = 3.0, 400, 0.2, 50, 0.8
+    gap = bounds.regret_gap(R, m, lr, steps, c)
+    squared = R**2
+    for _ in range(steps):
+        squared = (1 + c * lr / math.sqrt(m)) * squared - 2 * lr * gap + lr**2
+    assert squared == pytest.approx(0, abs=1e-9)
+
+
+def test_regret_gap_has_its_two_limits():
+    assert bounds.regret_gap(2.0, 10**12, 0.1, 100, 1.0) == pytest.approx(
+        0.05 + 4 / (2 * 0.1 * 100), rel=1e-4
+    )
+    assert bounds.regret_gap(2.0, 100, 0.1, 10**6, 1.0) == pytest.approx(0.05 + 4 / (2 * 10))
+
+
 def test_deep_width_is_out_of_reach():
     assert bounds.deep_width(4.0, 2, 0.05, 6) > 1e14
     assert bounds.deep_width(1e-3, 1, 1.0, 50) == 2500

@@ -54,6 +54,17 @@ def test_sign_flip_probability_is_the_worst_angle():
     assert p <= bounds.sign_flip_bound(5, tau)
 
 
+def test_switch_probability_against_rows_and_points_that_try_to_switch():
+    """Worst row and worst nearby point by hand: v along x against the sign, delta along w."""
+    d, V, spacing, n = 30, 0.2, 0.004, 200_000
+    w = torch.randn(n, d, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    z = w[:, 0].abs()
+    share = float((z <= V + spacing * torch.linalg.vector_norm(w, dim=1)).double().mean())
+    p = bounds.sign_switch_probability(d, V, spacing)
+    assert abs(share - p) < 5 * math.sqrt(p * (1 - p) / n)
+    assert p < bounds.sign_switch_bound(d, 0.0, V, spacing)
+
+
 def test_bounds_of_the_prototype_table():
     """Values found independently: B.4, B.5, B.7 and B.9 at gamma = 0.1, C0 = 10."""
     radius = 10 / math.sqrt(1000)

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 import torch
 from scipy import sparse
-from scipy.optimize import LinearConstraint, milp
 
 from karat.certificates.branch_and_bound import branch_and_bound
-from karat.certificates.tightening import cap
+from karat.certificates.space import space_of
+from karat.certificates.tightening import cap, tightening_of
 from karat.core import Ball
 
 
@@ -20,42 +20,12 @@ def one(problem, i):
     return problem.rows(torch.tensor([i]))
 
 
-def milp_minimum(problem):
-    """Worst margin of one l_inf ReLU problem: big-M, binaries on unstable neurons; dual bound and witness."""
-    low, high = (side[0].numpy() for side in problem.interval)
-    c, z, W = problem.c[0].numpy(), problem.z[0].numpy(), problem.W.numpy()
-    m, d = W.shape
-    tau = float(problem.tau[0])
-    # Variables delta, t, a with t = relu(z + W delta).
-    rows, sides = [], []
-    for s in range(m):
-        unit = np.eye(m)[s]
-        rows.append(np.concatenate([W[s], -unit, 0 * unit]))
-        sides.append(-z[s])
-        rows.append(np.concatenate([-W[s], unit, -min(low[s], 0) * unit]))
-        sides.append(z[s] - min(low[s], 0))
-        rows.append(np.concatenate([0 * W[s], unit, -max(high[s], 0) * unit]))
-        sides.append(0.0)
-    top = np.concatenate([np.full(d, tau), np.maximum(high, 0), np.ones(m)])
-    bottom = np.concatenate([np.full(d, -tau), np.zeros(m), (low >= 0).astype(float)])
-    top[d + m :] = np.where(high <= 0, 0.0, 1.0)
-    found = milp(
-        np.concatenate([np.zeros(d), c, np.zeros(m)]),
-        constraints=LinearConstraint(np.array(rows), ub=np.array(sides)),
-        bounds=(bottom, top),
-        integrality=np.concatenate([np.zeros(d + m), np.ones(m)]),
-        options={"mip_rel_gap": 1e-9},
-    )
-    delta = torch.from_numpy(found.x[:d]).clamp(-tau, tau).unsqueeze(0)
-    return found.mip_dual_bound + float(problem.offset[0]), float(problem.value(delta)[0])
-
-
 @pytest.mark.parametrize(("m", "d"), [(6, 3), (12, 6), (20, 10)])
-def test_l_inf_values_agree_with_the_mixed_integer_program(make_problem, m, d):
+def test_l_inf_values_agree_with_the_mixed_integer_program(make_problem, soundness, m, d):
     problem = make_problem("relu", math.inf, n=5, m=m, d=d, tau=0.8)
     for i in range(5):
         found = branch_and_bound(one(problem, i), seconds=20, precise=1e-6)
-        below, above = milp_minimum(one(problem, i))
+        below, above = soundness.milp_minimum(one(problem, i))
         assert found.lower <= above + 1e-5
         assert found.upper >= below - 1e-5
         assert found.upper - found.lower <= 2e-6 * (1 + abs(found.upper))
@@ -162,3 +132,24 @@ def test_caps_hold_every_point_of_a_cut_ball(generator):
         largest = cap(distance, (n @ w).reshape(1), 1.5)
         if len(inside):
             assert float((inside @ w).max()) <= float(largest)
+
+
+def test_a_half_space_bounds_the_other_neurons_in_every_norm(make_problem, p, generator):
+    problem = one(make_problem("relu", p, n=1, m=6, d=3, tau=1.0), 0)
+    problem = replace(problem, ball=Ball(p, torch.ones(1, dtype=torch.float64)))
+    space = space_of(replace(problem, b=0 * problem.b, x=0 * problem.x))
+    tightening = tightening_of(space)
+    delta = Ball(p, 1.0).sample(torch.zeros(60_000, 3, dtype=torch.float64), generator=generator)
+    reach = delta @ space.W.T
+    plain = reach.abs().amax(dim=0)
+    for i in range(len(space.W)):
+        for side in (1.0, -1.0):
+            distance = 0.6 * float(reach[:, i].abs().max())
+            inside = reach[side * reach[:, i] >= distance]
+            up, down = tightening.reach(
+                torch.tensor([i]), torch.tensor([side]).double(), torch.tensor([distance]).double()
+            )
+            assert bool((inside.amax(dim=0) <= up[0] + 1e-12).all())
+            assert bool(((-inside).amax(dim=0) <= down[0] + 1e-12).all())
+            # It is of use: in the half-space the neuron itself moves one way only.
+            assert bool((torch.minimum(up[0], down[0]) < 0.9 * plain).any())

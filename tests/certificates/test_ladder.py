@@ -177,7 +177,8 @@ def test_the_listener_hears_every_stage(generator):
     found = certify(
         net, x, torch.sign(net(x)), Ball(2, 0.3), 0.5, listener=lambda *event: heard.append(event)
     )
-    assert list(found.seconds) == ["attack", "lipschitz", "relaxation", "slopes", "secant", "search"]
+    stages = ["attack", "lipschitz", "relaxation", "slopes", "quadratic", "secant", "search"]
+    assert list(found.seconds) == stages
     assert {stage for stage, _, _ in heard} == set(found.seconds)
     assert all(0 <= done <= total == 3 for _, done, total in heard)
 
@@ -250,3 +251,68 @@ def test_activations_of_a_two_layer_net_reach_the_search(generator):
         net = TwoLayer(W, a, activation=activation)
         x = torch.randn(5, 2, generator=generator, dtype=torch.float64)
         assert certify(net, x, torch.sign(net(x)), Ball(2, 0.4), 1.0).count("undecided") == 0
+
+
+@pytest.mark.parametrize("scale", [1e-60, 1e-20, 1e10, 1e40])
+def test_scales_far_from_one_change_no_status(p, scale, generator):
+    net = TwoLayer(
+        torch.randn(5, 3, generator=generator, dtype=torch.float64),
+        torch.randn(5, generator=generator, dtype=torch.float64),
+        torch.randn(5, generator=generator, dtype=torch.float64),
+    )
+    x = torch.randn(4, 3, generator=generator, dtype=torch.float64)
+    y = torch.where(net(x) >= 0, 1.0, -1.0)
+    big = TwoLayer(net.W * scale, net.a, net.b * scale)
+    plain, scaled = (certify(model, x, y, Ball(p, 0.3), 1.0) for model in (net, big))
+    assert scaled.status == plain.status
+    assert bool((scaled.lower <= scaled.upper + 1e-12 * scaled.upper.abs()).all())
+
+
+@pytest.mark.parametrize("weights", [1e100, 1e300])
+def test_numbers_that_overflow_are_refused(weights):
+    net = TwoLayer(torch.full((2, 2), weights, dtype=torch.float64), torch.ones(2).double())
+    with pytest.raises(ValueError, match=r"products stay below 1e\+60, got .*: rescale the model"):
+        certify(net, X, Y, Ball(2, 0.1))
+
+
+def test_numbers_that_underflow_are_refused():
+    # Squares of such weights are zero in float64, and so would be the Lipschitz constant.
+    tiny, one = torch.full((2, 2), 1e-200, dtype=torch.float64), torch.ones(2, dtype=torch.float64)
+    message = r"weights not all below 1e-70, got 1e-(200|80) as the largest: rescale the model"
+    for net in (TwoLayer(tiny, one), TwoLayer(tiny * 1e200, one * 1e-80)):
+        with pytest.raises(ValueError, match=message):
+            certify(net, X, Y, Ball(2, 0.1))
+    # A neuron of no weight among others is no harm.
+    mixed = TwoLayer(torch.tensor([[1.0, 0.0], [1e-200, 1e-300]], dtype=torch.float64), one)
+    assert certify(mixed, X + 1, Y, Ball(2, 0.1)).status == ["robust"] * 3
+
+
+def test_neurons_that_cancel_or_repeat_stay_sound(p, generator):
+    W = torch.randn(4, 3, generator=generator, dtype=torch.float64)
+    a, b = torch.randn(2, 4, generator=generator, dtype=torch.float64)
+    x = torch.randn(5, 3, generator=generator, dtype=torch.float64)
+    # Everything cancels up to 1e-12 of itself; what is left is smaller than the rounding of its parts.
+    cancelled = TwoLayer(torch.cat([W, W]) * 1e8, torch.cat([a, -a * (1 + 1e-12)]), torch.cat([b, b]))
+    found = certify(cancelled, x, torch.ones(5), Ball(p, 0.5), 0.5)
+    assert bool((found.lower <= found.upper + 1e-6).all())
+    repeated = TwoLayer(W[:1].repeat(20, 1), a[:1].repeat(20) / 20, b[:1].repeat(20))
+    single = TwoLayer(W[:1], a[:1], b[:1])
+    y = torch.where(single(x) >= 0, 1.0, -1.0)
+    for one, other in zip(
+        certify(single, x, y, Ball(p, 0.2), 1.0).status,
+        certify(repeated, x, y, Ball(p, 0.2), 1.0).status,
+        strict=True,
+    ):
+        assert {one, other} != {"robust", "broken"}
+
+
+def test_a_sample_on_kinks_is_certified(p, generator):
+    W = torch.randn(5, 3, generator=generator, dtype=torch.float64)
+    a = torch.randn(5, generator=generator, dtype=torch.float64)
+    b = torch.randn(5, generator=generator, dtype=torch.float64)
+    x = torch.linalg.solve(W[:3], -b[:3]).unsqueeze(0)
+    net = TwoLayer(W, a, b, torch.tensor(0.5, dtype=torch.float64))
+    found = certify(net, x, torch.sign(net(x)), Ball(p, 0.01), 1.0)
+    assert found.status[0] in ("robust", "broken")
+    points = x + Ball(p, 0.01).sample(x.expand(2000, 3), generator=generator)
+    assert float((torch.sign(net(x)) * net(points)).min()) >= float(found.lower[0])

@@ -28,8 +28,10 @@ def toy_bench(tmp_path, monkeypatch):
 
 def test_every_benchmark_of_the_clone_is_listed_with_what_it_measures(karat):
     rows = karat("bench", "--json").json
-    assert {"adversarial_training", "attacks", "flips", "sweeps"} <= {row["bench"] for row in rows}
-    assert "timing" not in {row["bench"] for row in rows}
+    assert {"adversarial_training", "attacks", "certificates", "flips", "soundness", "sweeps"} <= {
+        row["bench"] for row in rows
+    }
+    assert {"timing", "oracles"}.isdisjoint(row["bench"] for row in rows)
     assert all(row["title"] for row in rows)
 
 
@@ -44,6 +46,16 @@ def test_a_benchmark_gives_rows_and_they_reach_the_report(karat, toy_bench, tmp_
     page = (tmp_path / "pages" / "index.html").read_text(encoding="utf-8")
     assert "matrix product 100.0 Gflop/s" in page
     assert ">mine<" in page
+
+
+def test_a_benchmark_may_add_a_note_to_every_row(karat, toy_bench, tmp_path):
+    noted = SCRIPT.replace('"ratio": 1.0}', '"ratio": None, "note": "0 violations"}')
+    (tmp_path / "toy.py").write_text(noted)
+    assert karat("bench", "toy", "--json").json[0]["note"] == "0 violations"
+    assert "n=1\tplain\t2\t\t0 violations" in karat("bench", "toy").out
+    karat("report", "--out", "pages")
+    page = (tmp_path / "pages" / "index.html").read_text(encoding="utf-8")
+    assert '<td data-label="Note">0 violations</td>' in page
 
 
 @pytest.mark.parametrize(

@@ -7,11 +7,13 @@ from functools import cache
 import pytest
 import torch
 
+from karat.bounds.convergence import curvature_constant, regret_gap
 from karat.claims import CHECKS, get_statement, judge_claim
 from karat.core.smoothings import SmoothedRelu
 from karat.experiments import EXPERIMENTS
 from karat.experiments.convergence import capacity, joint, kernel
 from karat.experiments.convergence.sets import PseudoHuber, draw_centres, draw_sets
+from karat.experiments.convergence.two_layer import SLOPE_LIPSCHITZ
 from karat.experiments.experiment import cells
 from karat.lab.execute import execute
 from karat.nets import init
@@ -57,6 +59,28 @@ def test_paired_starts_have_no_gradient_and_unpaired_ones_have_root_half_d():
             assert record.values["start_gradient"] < 1e-4
         else:
             assert record.values["start_gradient"] == pytest.approx(math.sqrt(d / 2), rel=0.25)
+
+
+def test_small_paired_balls_hold_nets_that_separate_as_much_as_wide_ones():
+    """Around a paired start the linearised net scales with the ball, so its signs fit into every ball."""
+    for record in records("convergence.vs-lazy"):
+        assert record.values["largest_train_accuracy"] >= record.values["train_accuracy"]
+        if record.config["start"] == "gaussian":
+            assert record.values["largest_train_accuracy"] == record.values["train_accuracy"]
+
+
+def test_gaps_of_all_runs_obey_the_summed_recursion():
+    for record in records("convergence.width"):
+        config, values = record.config, record.values
+        c = curvature_constant(SLOPE_LIPSCHITZ[config["activation"]])
+        for steps, gap in zip(values["steps"], values["gap"], strict=True):
+            limit = regret_gap(config["R"], config["m"], config["lr"], steps, c)
+            assert gap + values["reference_bound"] - values["target_loss"] <= limit
+
+
+def test_lengths_of_a_printed_start_concentrate_at_root_two():
+    for record in records("convergence.thm4.1"):
+        assert record.values["wide_norm"] == pytest.approx(math.sqrt(2), rel=0.15)
 
 
 def test_ball_and_cap_attacks_ask_the_same_question():

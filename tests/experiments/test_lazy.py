@@ -1,5 +1,6 @@
 """The lazy experiments at their tiny size, the checks that read them, and malformed settings."""
 
+import math
 from dataclasses import replace
 from functools import cache
 
@@ -73,6 +74,7 @@ def test_the_exact_flip_is_shorter_than_any_scanned_one():
         ("lazy.fig5", {"classes": "3,3"}, "must be two different digits"),
         ("lazy.fig5", {"classes": "0,12"}, "must be two different digits"),
         ("lazy.fig5", {"C0": "20,10"}, "increasing numbers"),
+        ("lazy.fig5", {"C0": "nan"}, "increasing numbers"),
         ("lazy.padding", {"padded_from": 40}, "`padded_from` of `Config` must be at most"),
         ("lazy.alg1", {"c": 30}, "where the radius c/side is |x| = 1"),
         ("lazy.alg1", {"n": 1}, "at least 2"),
@@ -84,6 +86,26 @@ def test_malformed_settings_are_answered_in_one_line(name, overrides, message):
         cells(EXPERIMENTS[name], "tiny", 1, overrides)
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_one_trajectory_measures_the_last_net_of_every_ball():
+    """The snapshot of a ball is the net that training with this ball alone would have returned."""
+    config = replace(flips.TINY, C0=(4.0, 6.0, 9.0), max_steps=2000)
+    together = flips.run(config, torch.Generator().manual_seed(3))
+    assert together["left"] == [True] * 3
+    assert together["steps"] == sorted(together["steps"])
+    for index, C0 in enumerate(config.C0):
+        alone = flips.run(replace(config, C0=(C0,)), torch.Generator().manual_seed(3))
+        for name in ("steps", "perturbation", "gradient", "step", "test_error"):
+            assert alone[name][0] == together[name][index]
+
+
+def test_printed_second_half_of_the_switching_lemma_is_broken_and_its_first_half_is_not():
+    for record in records("lazy.lemmas"):
+        values = record.values
+        assert values["can_switch"] <= values["can_switch_bound"]
+        assert values["can_switch_nearby"] > values["can_switch_nearby_bound"]
+        assert values["landed"] == 1.0 or math.isnan(values["landed"])
 
 
 def test_an_empty_digit_class_is_named():

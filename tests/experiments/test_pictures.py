@@ -27,6 +27,7 @@ from karat.experiments.purification.resnet_pictures import deep_layers
 from karat.experiments.purification.trained_pair import right_first
 from karat.experiments.quantised import quantise, restore
 from karat.experiments.record import Record
+from karat.lab.execute import execute
 from karat.nets.module import as_classifier
 from karat.probes.lasso import lasso_path
 from karat.probes.reconstruction import as_targets
@@ -166,6 +167,12 @@ def test_settings_are_checked():
         replace(_TINY, attacker="l7:1")
 
 
+def test_same_seed_gives_the_same_pictures():
+    small = {"n": 64, "test": 40, "attacked": 4, "steps": 1, "restarts": 0, "ascent_steps": 1}
+    cell = cells(EXPERIMENTS["purification.resnet_pictures"], "tiny", 1, small)[0]
+    assert execute(cell).values == execute(cell).values
+
+
 def record(name: str, **values: object) -> Record:
     config = cells(EXPERIMENTS[name], "quick", 1)[0].config_json | {"source": "cifar10"}
     return Record(
@@ -234,7 +241,7 @@ def test_codes_fail_when_only_the_images_get_sparser():
     )
     claim = judged("fig12", record("purification.alexnet", curves=found))
     assert claim.verdict == "fails"
-    assert "smoothness explains 90% of the gain" in claim.caveat
+    assert "blurring alone gives 90% of the gain" in claim.caveat
     found["robust_delta|robust"]["at"]["0.1"] = [100.0, 101.0, 102.0]
     assert judged("fig12", record("purification.alexnet", curves=found)).verdict == "holds"
 

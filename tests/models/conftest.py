@@ -25,7 +25,9 @@ class Vgg(nn.Module):
             nn.Conv2d(3, 6, 3, padding=1), nn.ReLU(inplace=True), nn.MaxPool2d(2),
             nn.Conv2d(6, 8, 3, padding=1), nn.ReLU(inplace=True), nn.MaxPool2d(2),
         )  # fmt: skip
-        self.head = nn.Sequential(nn.Flatten(), nn.Linear(8 * 9, 12), nn.ReLU(), nn.Dropout(0.5), nn.Linear(12, 3))
+        self.head = nn.Sequential(
+            nn.Flatten(), nn.Linear(8 * 9, 12), nn.ReLU(), nn.Dropout(0.5), nn.Linear(12, 3)
+        )
 
     def forward(self, x: Tensor) -> Tensor:
         return self.head(self.features(x))

@@ -11,7 +11,7 @@ from karat.bounds.lazy import sharp_flip_length
 from karat.core import Relu, SmoothedRelu
 from karat.core.kernels import gram, profile_of
 from karat.nets import as_classifier, init
-from karat.probes.gradient_change import gradient_change_bound, largest_gradient_change
+from karat.probes.gradient_change import certified_step, gradient_change_bound, largest_gradient_change
 from karat.probes.kernel_interpolation import interpolant, separating_function
 from karat.probes.movement import frobenius_movement, pattern_change, row_movement
 from karat.probes.weight_adversary import longest_flip, smallest_gradient, worst_subset
@@ -85,6 +85,44 @@ def test_gradient_change_lies_between_samples_and_its_bound(net):
         assert bool((sampled <= found + 1e-9).all())
     assert bool((found <= gradient_change_bound(net, x, tau)).all())
     assert float(largest_gradient_change(net, x, 0.0, generator=g).max()) == 0.0
+
+
+def test_certified_steps_land_beyond_the_mirrored_value(net):
+    x = unit(12, 60, seed=3)
+    length, kappa = certified_step(net, x)
+    f, g = net.value_and_input_gradient(x)
+    size = torch.linalg.vector_norm(g, dim=1)
+    kept = torch.isfinite(length)
+    assert bool(kept.any())
+    moved = x - (torch.sign(f) * torch.where(kept, length, 0.0) / size).unsqueeze(1) * g
+    assert bool((torch.sign(f) * net(moved) <= -f.abs() + 1e-9)[kept].all())
+    exact = gradient_crossing(as_classifier(net), x, torch.sign(f)).length
+    assert bool((length >= exact)[kept].all())
+    assert bool((length * size * (1 - kappa) >= 2 * f.abs() - 1e-9)[kept].all())
+
+
+def test_kappa_of_a_certified_step_is_the_largest_change_on_its_ray(net):
+    x = unit(6, 60, seed=3)
+    length, kappa = certified_step(net, x)
+    f, g = net.value_and_input_gradient(x)
+    size = torch.linalg.vector_norm(g, dim=1)
+    for i in torch.flatten(torch.nonzero(torch.isfinite(length))).tolist():
+        t = torch.linspace(0, float(length[i]), 4000, dtype=torch.float64).unsqueeze(1)
+        ray = x[i] - t * torch.sign(f[i]) * g[i] / size[i]
+        seen = torch.linalg.vector_norm(net.input_gradient(ray) - g[i], dim=1).max() / size[i]
+        assert float(seen) == pytest.approx(float(kappa[i]), rel=0.02, abs=1e-9)
+        assert float(seen) <= float(kappa[i]) + 1e-9
+
+
+def test_a_net_that_is_linear_on_the_ray_is_flipped_by_twice_the_first_order_step():
+    """f = relu(x1) - 0.9 relu(x2) at the diagonal: no kink within reach, so kappa = 0."""
+    net = init.gaussian(2, 2, generator=torch.Generator().manual_seed(0))
+    net = net.replace(W=torch.eye(2, dtype=torch.float64), a=torch.tensor([1.0, -0.9], dtype=torch.float64))
+    x = torch.full((1, 2), 0.5**0.5, dtype=torch.float64)
+    f, g = net.value_and_input_gradient(x)
+    length, kappa = certified_step(net, x)
+    assert float(kappa) == 0.0
+    assert float(length) == pytest.approx(2 * float(f) / float(torch.linalg.vector_norm(g)))
 
 
 def test_interpolant_passes_through_its_targets_with_the_least_norm():

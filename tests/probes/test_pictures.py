@@ -119,6 +119,13 @@ def test_activity_is_seen_in_modules_and_in_function_calls():
     assert list(activation_patterns(nn.Sequential(nn.Linear(3, 2), nn.ReLU()), torch.ones(1, 3))) == ["1"]
 
 
+def test_a_transformer_layer_is_seen_although_torch_has_a_fused_path_for_it():
+    net = nn.Sequential(nn.TransformerEncoderLayer(8, 2, 16, batch_first=True)).eval()
+    assert {name: s.shape for name, s in activation_patterns(net, torch.randn(5, 4, 8)).items()} == {
+        "0": (5, 64)
+    }
+
+
 def test_a_net_whose_first_weights_change_sign_changes_every_pattern():
     one = nn.Sequential(nn.Linear(5, 8, bias=False), nn.ReLU(), nn.Linear(8, 2))
     other = nn.Sequential(nn.Linear(5, 8, bias=False), nn.ReLU(), nn.Linear(8, 2))

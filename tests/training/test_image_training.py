@@ -10,7 +10,7 @@ from torch import nn
 from karat.core.divergence import Diverged
 from karat.core.tensor_files import FileError
 from karat.nets.networks import build_network
-from karat.training.image_attackers import named_attacker
+from karat.training.image_attackers import ImageAttacker, named_attacker
 from karat.training.image_training import ImageTraining, training_mode
 
 PLAN = ImageTraining(epochs=3, lr=0.05, weight_decay=5e-4, batch_size=8, attack_warmup=1)
@@ -78,6 +78,20 @@ def test_the_attack_leaves_norms_and_gradients_as_they_were(images):
     assert not net.stem.weight.requires_grad
     assert net.head.weight.requires_grad
     assert net.head_norm.training
+
+
+def test_the_radius_grows_over_the_warm_up(images, monkeypatch):
+    shares = []
+    copies = ImageAttacker.copies
+
+    def noting(self, *given, share=1.0, **more):
+        shares.append(share)
+        return copies(self, *given, share=share, **more)
+
+    monkeypatch.setattr(ImageAttacker, "copies", noting)
+    plan = replace(PLAN, epochs=2, attacker=named_attacker("linf:8@1"))
+    plan.run(_net(), *images, generator=_generator())
+    assert shares == pytest.approx([0, 1 / 3, 2 / 3, 1, 1, 1])
 
 
 @pytest.mark.parametrize(

@@ -61,6 +61,24 @@ def curvature_constant(slope_lipschitz: float, loss_lipschitz: float = 1.0) -> f
     return slope_lipschitz * loss_lipschitz
 
 
+def regret_gap(radius: float, m: int, lr: float, steps: int, c: float, gradient: float = 1.0) -> float:
+    """lr G^2/2 + c R^2/(2 sqrt m (1 - (1 + c lr/sqrt m)^-T)), above min over t < T of L_A(W_t) - L_*(W_*).
+
+    The recursion summed, with d_0 <= R and d_T >= 0. For few steps it is about R^2/(2 lr T).
+
+    Args:
+        radius: R >= |W_0 - W_*|; c: of the recursion; gradient: G, a bound on |grad L_A|, 1 for a 1-Lipschitz
+        loss and |phi'| <= 1.
+
+    Reading: the text keeps neither the 1/2 of both terms nor G.
+
+    Ref: convergence, Eq 17
+    """
+    root = math.sqrt(m)
+    left = -math.expm1(-steps * math.log1p(c * lr / root))
+    return lr * gradient**2 / 2 + c * radius**2 / (2 * root * left)
+
+
 def finite_sum_bound(size: float, M: int, d: int, slope: float, p_fail: float) -> float:
     """C |g|_RF/sqrt M (2 sqrt d + sqrt(2 log(1/p))), sup error of M random features.
 

@@ -44,6 +44,20 @@ def sign_flip_bound(d: int, tau: float) -> float:
     return tau * math.sqrt(2 * math.log(d)) + 1 / d
 
 
+def sign_switch_bound(d: int, tau: float, weight_radius: float, spacing: float) -> float:
+    """2 s (sqrt d + 2 sqrt(d log(2/s))) + (1 + tau + s) V: a row within V of its start, delta moved by s.
+
+    Ref: lazy, Lem B.6
+    """
+    root = math.sqrt(d) + 2 * math.sqrt(d * math.log(2 / spacing))
+    return 2 * spacing * root + (1 + tau + spacing) * weight_radius
+
+
+def sign_switch_probability(d: int, weight_radius: float, spacing: float) -> float:
+    """That probability at delta = 0 to first order in s: P(|<w0, x>| <= V + s sqrt d)."""
+    return math.erf((weight_radius + spacing * math.sqrt(d)) / math.sqrt(2))
+
+
 def sign_flip_probability(tau: float) -> float:
     """That probability for the worst delta of length tau < 1: the angle arcsin(tau) over pi, exactly."""
     require_number(tau, "tau", "sign_flip_probability", minimum=0, maximum=1)

@@ -1,4 +1,4 @@
-"""The ladder: attack, Lipschitz constants, linear relaxation, slope ascent, secants, branch and bound."""
+"""The ladder: attack, Lipschitz, linear relaxation, slope ascent, parabolas, secants, branch and bound."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -18,12 +18,14 @@ from karat.certificates.branch_and_bound import branch_and_bound
 from karat.certificates.certificate import Certificate, classify
 from karat.certificates.lipschitz import global_constant, lipschitz_bound, secant_bound
 from karat.certificates.problem import Problem
+from karat.certificates.quadratic_relaxation import quadratic_bound
 from karat.certificates.relaxation import centre_slopes, dual_bound
 from karat.certificates.target import Target, target_of
 from karat.core.ball import Ball
 from karat.core.checks import require_number
 
 Listener = Callable[[str, int, int], None]
+_MOST = 1500  # neurons up to which the eigenvalues of their Gram matrix are worth their cube
 _WIDEST = 600  # unstable neurons or inputs, whichever is fewer, up to which the secant SDP is worth its cube
 
 
@@ -170,6 +172,11 @@ def _climb(state: _State, problem: Problem, seconds: float, tie: Tensor) -> None
             bound, alpha, delta = optimised_slopes(problem.rows(rows))
             state.raise_lower(rows, bound)
             slopes = dict(zip(rows.tolist(), alpha, strict=True))
+            _offer(state, rows, delta)
+    with state.stage("quadratic"):
+        if len(rows := state.open_rows()) and problem.ball.p == 2 and len(problem.W) <= _MOST:
+            bound, delta = quadratic_bound(problem.rows(rows))
+            state.raise_lower(rows, bound)
             _offer(state, rows, delta)
     with state.stage("secant"):
         if len(rows := state.open_rows()) and min(problem.W.shape) <= _WIDEST:

@@ -19,6 +19,8 @@ from karat.core.classifier import Classifier
 from karat.nets.deep import Deep
 from karat.nets.module import as_classifier
 
+_LARGEST, _SMALLEST = 1e60, 1e-70
+
 
 @dataclass(frozen=True, eq=False)
 class Target:
@@ -106,6 +108,7 @@ def target_of(model: Any, x: Tensor, y: Tensor, ball: Ball) -> Target:
         if len(ridge.A) == 1:
             y = require_labels(y, len(x)).double()
         problem, owner = problem_of(ridge, x, y, ball)
+        _require_sizes(problem)
         return Target(classifier, x, y, ball, problem, owner, [], empty)
     chain = _deep_chain(model) if isinstance(model, Deep) else chain_of(model)
     if isinstance(model, nn.Module):
@@ -134,6 +137,23 @@ def _checked(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
     if not bool(torch.isfinite(x).all()):
         raise ValueError("`x` must hold finite numbers.")
     return x.detach().double(), y.detach()
+
+
+def _require_sizes(problem: Problem) -> None:
+    """Error bounds are relative: they hold while squares of products neither overflow nor round to zero."""
+    largest = max(float(problem.magnitude.max()), float(problem.c.abs().max()))
+    if not largest <= _LARGEST:
+        raise ValueError(
+            f"`certify` needs weights, inputs and radii whose products stay below {_LARGEST:g}, "
+            f"got {largest:.3g}: rescale the model."
+        )
+    for weights in (problem.W, problem.c):
+        size = float(weights.abs().max())
+        if 0 < size < _SMALLEST:
+            raise ValueError(
+                f"`certify` needs a layer's weights not all below {_SMALLEST:g}, "
+                f"got {size:.3g} as the largest: rescale the model."
+            )
 
 
 def _deep_chain(model: Deep) -> Chain:

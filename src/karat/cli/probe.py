@@ -54,7 +54,6 @@ def probe(
     from karat.core.norms import exponent
     from karat.data.loading import load_samples
     from karat.models import probe as run
-    from karat.models import write_probe
     from karat.nets.loading import load_model
 
     allow_own_code()
@@ -79,7 +78,7 @@ def probe(
                 listener=listener,
             )
     told = {role: path.name for role, path in names.items()} | {"model": model, "data": Path(data).name}
-    page = write_probe(found, out, told)
+    page = found.write(out, told)
     if json:
         print_json(found.to_json() | {"names": told, "page": str(page)})
     else:

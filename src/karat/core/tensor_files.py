@@ -99,10 +99,11 @@ def _read_safetensors(path: Path) -> dict[str, Tensor]:
 
 def _read_npz(path: Path) -> dict[str, Tensor]:
     try:
-        with np.load(path, allow_pickle=False) as file:
+        # Opened here: NumPy leaves a file open that turns out to be no archive.
+        with open(path, "rb") as raw, np.load(raw, allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files}
     except ValueError as error:
-        if "allow_pickle" in str(error):
+        if "Object arrays" in str(error):
             raise UnsafeFile(f"`{path}` holds Python objects, which can run any code when opened.") from error
         raise FileError(f"`{path}` is not an .npz file, or it is damaged.") from error
     except (zipfile.BadZipFile, AttributeError, EOFError) as error:

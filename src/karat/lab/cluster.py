@@ -57,6 +57,7 @@ class _Flight:
 
     def __init__(self, client: Any, cells: Retries) -> None:
         self._client, self._cells = client, cells
+        self._address = client.scheduler.address  # a client that has lost its scheduler forgets where it was
         self._session = uuid.uuid4().hex
         self._inbox: queue.Queue[Any] = queue.Queue()
         self._away: dict[Any, Cell] = {}
@@ -67,13 +68,20 @@ class _Flight:
         if time.monotonic() - self._asked > _REFRESH:
             # Twice the threads, so that none waits for us; some also before there are workers, for clusters
             # that grow by demand.
-            self._room, self._asked = max(4, 2 * sum(self._client.nthreads().values())), time.monotonic()
+            self._room, self._asked = max(4, 2 * self._threads()), time.monotonic()
         while len(self._away) < self._room and (cell := self._cells()) is not None:
             key = f"karat-{cell.config_hash}-{cell.seed}-{uuid.uuid4().hex[:8]}"
             future = self._client.submit(answer, request(cell), self._session, sys.path, key=key, pure=False)
             self._away[future] = cell
             future.add_done_callback(self._inbox.put)
         return bool(self._away)
+
+    def _threads(self) -> int:
+        """How many cells the cluster computes at a time."""
+        try:
+            return sum(self._client.nthreads().values())
+        except (OSError, RuntimeError, ValueError) as error:
+            raise self._lost() from error
 
     def next(self) -> tuple[Cell, Any]:
         """Wait for a cell and return it with its future."""
@@ -82,7 +90,7 @@ class _Flight:
                 future = self._inbox.get(timeout=_REFRESH)
                 return self._away.pop(future), future
             if self._client.status != "running":
-                raise _lost(self._client)
+                raise self._lost()
 
     def retries_or_record(self, cell: Cell, future: Any) -> Record | None:
         """Return the record of a cell that is back, or None if it is tried again."""
@@ -114,18 +122,23 @@ class _Flight:
         from distributed import CancelledError, KilledWorker
 
         if future.status in ("cancelled", "lost"):
-            raise _lost(self._client)
+            raise self._lost()
         try:
             found = future.result()
         except KilledWorker:
             return "its Dask worker was lost"
         except CancelledError as error:
-            raise _lost(self._client) from error
+            raise self._lost() from error
         except (ImportError, AttributeError) as error:
             raise WorkerError(f"a Dask worker cannot load karat: {_line(error)}.") from error
         except Exception as error:
             raise WorkerError(f"the Dask cluster failed: {type(error).__name__}: {_line(error)}.") from error
         return found if isinstance(found, Answer) else str(found)
+
+    def _lost(self) -> WorkerError:
+        return WorkerError(
+            f"the Dask scheduler {self._address} is lost; finished cells are kept, the same command resumes."
+        )
 
 
 @contextmanager
@@ -162,13 +175,6 @@ def _connected(engine: Dask) -> Iterator[Any]:
                 client.close(timeout=2)
             if cluster is not None:
                 cluster.close()
-
-
-def _lost(client: Any) -> WorkerError:
-    address = getattr(getattr(client, "scheduler", None), "address", None) or "of this sweep"
-    return WorkerError(
-        f"the Dask scheduler {address} is lost; finished cells are kept, the same command resumes."
-    )
 
 
 def _hush() -> None:

@@ -2,6 +2,6 @@
 
 from karat.certificates import certify
 from karat.models.attacking import attack
-from karat.models.checkpoints import Probe, ProbeSettings, probe, write_probe
+from karat.models.checkpoints import Probe, ProbeSettings, probe
 
-__all__ = ["Probe", "ProbeSettings", "attack", "certify", "probe", "write_probe"]
+__all__ = ["Probe", "ProbeSettings", "attack", "certify", "probe"]

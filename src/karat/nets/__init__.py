@@ -1,10 +1,11 @@
-"""Networks as values: linear, two-layer, odd two-layer, deep; initialisations; the torch adapter."""
+"""Networks as values: linear, two-layer, odd two-layer, deep; image networks by name; the torch adapter."""
 
 from karat.nets import init
 from karat.nets.deep import Deep
 from karat.nets.linear import Linear
 from karat.nets.module import ModuleClassifier, NetClassifier, as_classifier, to_module
 from karat.nets.net import Net, Parameters
+from karat.nets.networks import NETWORKS, build_network
 from karat.nets.odd_two_layer import OddTwoLayer
 from karat.nets.two_layer import TwoLayer, inverse_root_width
 
@@ -12,6 +13,7 @@ NETS = {"linear": Linear, "two_layer": TwoLayer, "odd_two_layer": OddTwoLayer, "
 
 __all__ = [
     "NETS",
+    "NETWORKS",
     "Deep",
     "Linear",
     "ModuleClassifier",
@@ -21,6 +23,7 @@ __all__ = [
     "Parameters",
     "TwoLayer",
     "as_classifier",
+    "build_network",
     "init",
     "inverse_root_width",
     "to_module",

@@ -57,7 +57,7 @@ def weight_layers(module: nn.Module) -> list[WeightLayer]:
 
 
 def layer_calls(module: nn.Module, x: Tensor) -> list[tuple[str, Tensor]]:
-    """Names of the layers with weights in the order in which an input passes them, with what each is given."""
+    """Names of layers with weights in the order in which an input passes them, with what each is given."""
     parts, called = dict(module.named_modules()), list[tuple[str, Tensor]]()
     handles = []
     for layer in weight_layers(module):

@@ -6,9 +6,10 @@ from torch import Tensor, nn
 from karat.attacks.pgd import PGD
 from karat.core.ball import Ball
 from karat.core.checks import require_integer
+from karat.core.classifier import Classifier
 from karat.nets.module import ModuleClassifier
 from karat.training.classification import evaluation
-from karat.training.image_attackers import ImageAttacker, attacked, random_start
+from karat.training.image_attackers import ImageAttacker, LogProbability, attacked, random_start
 
 BATCH = 250
 """Images in one forward pass."""
@@ -58,20 +59,23 @@ def robust(
     steps: int = 50,
     restarts: int = 3,
 ) -> Tensor:
-    """(n,) booleans: images that no attack tried inside the ball turns; noise-free, on the margin.
+    """(n,) booleans: images that no attack tried inside the ball turns; all of them without noise.
 
-    A run of `SCOUT_STEPS` steps from the image itself, then `restarts` runs of `steps` steps from random
-    points of the ball; each run sees the images that are still right.
+    `SCOUT_STEPS` steps from the image itself, against the margin and against the cross entropy, then
+    `restarts` runs of `steps` steps from random points of the ball, against the two in turn; each run sees
+    the images that are still right.
     """
     require_integer(steps, "steps", "robust", minimum=1)
     require_integer(restarts, "restarts", "robust", minimum=0)
     standing = correct(module, x, labels)
-    runs = [PGD(steps=min(SCOUT_STEPS, steps))]
-    runs += [PGD(steps=steps, start=random_start)] * restarts
-    for run in runs:
+    scout, run = PGD(steps=min(SCOUT_STEPS, steps)), PGD(steps=steps, start=random_start)
+    targets = (ModuleClassifier(module), LogProbability(module))
+    tries = [(target, scout) for target in targets]
+    tries += [(targets[index % 2], run) for index in range(restarts)]
+    for target, pgd in tries:
         index = standing.nonzero().squeeze(1)
         for part in index.split(BATCH):
-            standing[part] = _survive(module, x[part], labels[part], ball, run, generator)
+            standing[part] = _survive(module, x[part], labels[part], ball, target, pgd, generator)
     return standing
 
 
@@ -89,13 +93,17 @@ def device_of(module: nn.Module) -> torch.device:
 
 
 def _survive(
-    module: nn.Module, x: Tensor, labels: Tensor, ball: Ball, run: PGD, generator: torch.Generator
+    module: nn.Module,
+    x: Tensor,
+    labels: Tensor,
+    ball: Ball,
+    target: Classifier,
+    pgd: PGD,
+    generator: torch.Generator,
 ) -> Tensor:
     device = device_of(module)
     x, labels = x.to(device), labels.to(device)
-    classifier = ModuleClassifier(module)
     with attacked(module):
-        delta = run(classifier, x, labels, ball, generator=generator)
-        # Rounding in the projection must not buy a victim.
-        delta = ball.project(delta, x)
-        return (classifier.margin(x + delta, labels) > 0).cpu()
+        # Rounding must not buy a victim, hence the projection.
+        delta = ball.project(pgd(target, x, labels, ball, generator=generator), x)
+        return (ModuleClassifier(module).margin(x + delta, labels) > 0).cpu()

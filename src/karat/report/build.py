@@ -1,7 +1,7 @@
 """Write the report: an index and one page per paper, each a single self-contained HTML file."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
@@ -82,9 +82,10 @@ def build(
     content = collect(store, scale, checks, experiments)
     plates = [plate for run in content.runs for plate in _kept(run, {} if drawn is None else drawn)]
     extra = {"sweeps": sweep_views(store), "benchmarks": store.benchmarks()}
-    pages = {"index.html": _render("index.html.j2", content, plates, **extra)}
+    pages = {"index.html": _render("index.html.j2", content, _chosen(plates, checks), **extra)}
     for key, paper in PAPERS.items():
-        own = [plate for plate in plates if plate.run.paper == key]
+        # Another paper's setting in which a statement is cross-examined comes after its own.
+        own = sorted((p for p in plates if p.run.paper == key), key=lambda p: not p.run.name.startswith(key))
         pages[f"{key}.html"] = _render("paper.html.j2", content, own, paper=paper)
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -93,6 +94,17 @@ def build(
     except OSError as error:
         raise ReportError(f"the report cannot be written to {folder} ({error.strerror}).") from error
     return folder / "index.html"
+
+
+def _chosen(plates: Sequence[Plate], checks: Mapping[str, Check]) -> list[Plate]:
+    """One plate for each paper, of the experiment behind its first headline claim that has one."""
+    leading = [check.experiment for check in checks.values() if check.headline]
+    ranks = {name: rank for rank, name in reversed(list(enumerate(leading)))}
+    ranked = sorted(plates, key=lambda plate: ranks.get(plate.run.name, len(leading)))
+    firsts: dict[str, Plate] = {}
+    for plate in ranked:
+        firsts.setdefault(plate.run.paper, plate)
+    return [firsts[key] for key in (*PAPERS, "") if key in firsts]
 
 
 def _kept(run: Run, drawn: Drawn) -> list[Plate]:

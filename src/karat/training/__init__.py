@@ -1,6 +1,8 @@
 """Training: gradient descent in closed form, adversaries, projections, schedules, trajectories."""
 
 from karat.training.adversary import Adversary
+from karat.training.image_attackers import ImageAttacker, named_attacker
+from karat.training.image_training import ImageTraining
 from karat.training.projections import FrobeniusBall, TwoInfBall, frobenius_ball
 from karat.training.regularisers import CubicNorms, SquaredNorms
 from karat.training.schedules import Constant, Ramp, Schedule, StepDecay
@@ -12,6 +14,8 @@ __all__ = [
     "Constant",
     "CubicNorms",
     "FrobeniusBall",
+    "ImageAttacker",
+    "ImageTraining",
     "Ramp",
     "Schedule",
     "Snapshot",
@@ -21,4 +25,5 @@ __all__ = [
     "Trajectory",
     "TwoInfBall",
     "frobenius_ball",
+    "named_attacker",
 ]

@@ -44,7 +44,7 @@ def _capacity(records: Sequence[Record]) -> Finding:
         x, table = curves(own, setting("d"), lambda r: float(r.values["parameters"]))
         means = [sum(column) / len(column) for column in zip(*table, strict=True)]
         listed = ", ".join(f"{d:g}: {value:.0f}" for d, value in zip(x, means, strict=True))
-        return power(x, table, predicted), listed
+        return power(x, table, predicted, resolution=0.5), listed
 
     robust, robust_list = slope(share, 1.0)
     clean, clean_list = slope(0.0, 0.0)

@@ -48,8 +48,8 @@ def sparse_codes(records: Sequence[Record]) -> Finding:
     note = (
         f"Non-zeros at error {level}: images from start {counts['image|start']:.0f}, clean "
         f"{counts['image|clean']:.0f}, robust {counts['image|robust']:.0f}. Controls: clean blurred 3 x 3 "
-        f"{counts['image|clean blurred']:.0f}, blurred noise {counts['image|noise']:.0f}, so smoothness "
-        f"explains {_explained(counts)} of the gain. Perturbations from robust features: clean net's "
+        f"{counts['image|clean blurred']:.0f}, blurred noise {counts['image|noise']:.0f}; "
+        f"{_blurring(counts)}. Perturbations from robust features: clean net's "
         f"{counts['clean_delta|robust']:.0f}, robust net's {counts['robust_delta|robust']:.0f}, partly since "
         f"these are sums of those very filters; from blurred noise {counts['clean_delta|noise']:.0f} and "
         f"{counts['robust_delta|noise']:.0f}."
@@ -100,9 +100,13 @@ def _count(records: Sequence[Record], name: str, level: str) -> float:
     return float(np.mean([np.mean(r.values["curves"][name]["at"][level]) for r in records]))
 
 
-def _explained(counts: Mapping[str, float]) -> str:
+def _blurring(counts: Mapping[str, float]) -> str:
+    """What the smoothness of robust filters alone is worth."""
     gain = counts["image|clean"] - counts["image|robust"]
-    return f"{(counts['image|clean'] - counts['image|clean blurred']) / gain:.0%}" if gain > 0 else "nothing"
+    blurred = counts["image|clean"] - counts["image|clean blurred"]
+    if gain <= 0 or blurred <= 0:
+        return "blurring alone does not help here"
+    return f"blurring alone gives {blurred / gain:.0%} of the gain"
 
 
 def _share(count: float, record: Record) -> str:

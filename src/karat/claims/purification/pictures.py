@@ -35,7 +35,8 @@ def filters(records: Sequence[Record]) -> Finding:
         forgotten = np.mean([part["forgotten"] for part in left])
         told = f"{forgotten:.0%} of the fall is the start being forgotten" if forgotten == forgotten else ""
         notes.append(
-            f"Weight decay {decay:g}: roughness {clean:.2f} to {robust:.2f}, without attacker {more:.2f}; "
+            f"Weight decay {decay:g}, rate {own[0].config['lr']:g}: roughness {clean:.2f} to {robust:.2f}, "
+            f"without attacker {more:.2f}; "
             f"along the own start {before:.0%} then {after:.0%} of the energy, cos(w'-w, w0) {cosine:.2f}; "
             f"{told or 'there is no fall'}."
         )
@@ -69,7 +70,7 @@ def tickets(records: Sequence[Record]) -> Finding:
         left = np.mean([r.values["leftover_robust"]["energy_before"] for r in group])
         note += (
             f" At weight decay {decay:g} the rank is {rank:.2f}, but there the start still holds {left:.0%} "
-            "of the final filter's energy, so that the lead is no lottery."
+            "of the final filter's energy: the lead may be nothing but the remembered start."
         )
     return noted(at_least(ranks, 0.5), note, "The interval is over filters.")
 

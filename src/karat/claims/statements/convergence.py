@@ -32,6 +32,9 @@ thm5.1 | Thm 5.1 | 180 | upper
 thm5.1.regret | Eq 16 | 551 | upper
   Regret recursion of unprojected training: |W_t - W_*|^2 <= (1 + c lr/sqrt(m)) |W_{t-1} - W_*|^2 + 2 lr
   (L_*(W_*) - L_A(W_{t-1})) + O(lr^2).
+thm5.1.gap | Eq 17 | 567 | upper
+  Summed, the recursion bounds the gap: min_{t<T} L_A(W_t) - L_*(W_*) <= O(lr) + c R^2/(sqrt(m) (1 - (1 + c
+  lr/sqrt(m))^-T)), which falls like R^2/(lr T) and then like R^2/sqrt(m).
 thm5.1.exit | App B | 543 | qualitative
   Unprojected training either stays within 3R of its start or has met the target loss before it leaves.
 def5.1 | Def 5.1 | 190 | definition
@@ -64,8 +67,8 @@ thm6.1.capacity | Sec 6 | 258 | rate
   Robust interpolation by small nets needs ~ n d parameters, ordinary interpolation ~ n whatever d is.
 vs-lazy | Eq 4 | 164 | qualitative
   Does a robust net exist in the lazy ball? Paired initialisation makes grad_x f = 0 at the start and
-  removes the ~ sqrt(d/2) gradient on which the lazy theorem rests, so |f|/|grad f| stays constant instead
-  of ~ 1/sqrt(d).
+  removes the ~ sqrt(d/2) gradient on which the lazy theorem rests, so that the smallest flip radius stays
+  constant instead of ~ 1/sqrt(d).
 vs-lazy.exists | Thm 5.2 | 208 | existence
   Convergence's side: in the paired ball around the start, however small C0, there is a net that is robust on
   all training points, and its loss is at most that of the scaled kernel function, log(1 + exp(-C0/|g|)).

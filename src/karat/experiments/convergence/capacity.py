@@ -159,10 +159,10 @@ SHATTERING = Experiment(
             cell_seconds=0.1,
         ),
         "quick": Preset(
-            config=ShatteringConfig(d=4),
+            config=ShatteringConfig(d=4, labellings=120),
             grid={"d": (2, 4, 8, 16, 32), "printed": (False, True)},
             seeds=3,
-            cell_seconds=0.3,
+            cell_seconds=0.2,
         ),
         "full": Preset(
             config=ShatteringConfig(d=4, clusters=16, labellings=2000),
@@ -280,7 +280,7 @@ CAPACITY = Experiment(
             cell_seconds=0.3,
         ),
         "quick": Preset(
-            config=_CAPACITY, grid={"d": (2, 4, 8, 16), "share": (0.0, 0.8)}, seeds=2, cell_seconds=2
+            config=_CAPACITY, grid={"d": (2, 4, 8, 16), "share": (0.0, 0.8)}, seeds=3, cell_seconds=1.4
         ),
         "full": Preset(
             config=replace(

@@ -78,7 +78,7 @@ def run(config: Config, generator: torch.Generator) -> dict[str, Any]:
     pick = worst(loss) if config.attack == "worst" else random(generator)
     net, losses = descent.run(start, sets, pick, steps=config.steps)
     running = torch.tensor(losses).cummin(dim=0).values
-    at = [step for step in (30, 100, 300, 1000, 3000) if step <= config.steps]
+    at = [step for step in (30, 100, 300, 1000, 3000) if step < config.steps] + [config.steps]
     return {
         "reference": reference.loss,
         "reference_bound": reference.bound,
@@ -89,8 +89,15 @@ def run(config: Config, generator: torch.Generator) -> dict[str, Any]:
         "frobenius": frobenius_movement(net, start) * math.sqrt(config.m),
         "pattern_change": pattern_change(net, start, sets.x[:, 0]),
         **_start_norms(start, points),
+        "wide_norm": _start_norms(
+            init.deep_gaussian(config.d, _WIDE, config.depth, generator=generator), points[:4]
+        )["norm_mean"],
         "equivalence": _equivalence(start, points),
     }
+
+
+_WIDE = 1024
+"""Width of the start whose lengths are compared with the lemma: wide enough for them to concentrate."""
 
 
 def _start_norms(net: Deep, x: torch.Tensor) -> dict[str, float]:
@@ -135,7 +142,7 @@ THM41 = Experiment(
             config=replace(BASE, steps=600),
             grid={"m": (32, 64, 128), "depth": (1, 2, 3)},
             seeds=3,
-            cell_seconds=0.7,
+            cell_seconds=0.9,
         ),
         "full": Preset(
             config=replace(BASE, n=10, K=12, steps=3000),

@@ -191,7 +191,8 @@ def _widest(config: Config, net: TwoLayer, best: Best, train: Samples) -> float:
         return best.accuracy
     share = config.C0 / _WIDE
     wide = replace(config, C0=_WIDE)
-    answer = _problem(wide, net, best.points, slack=False).solve(wide.weight_radius, steps=config.steps)
+    # Margins of the few hardest points are found late.
+    answer = _problem(wide, net, best.points, slack=False).solve(wide.weight_radius, steps=3 * config.steps)
     candidate = net.replace(W=net.W + share * _displacement(wide, net, best.points, answer.D))
     return max(best.accuracy, _scores(candidate, _attack(config, candidate, train), train)[1])
 
@@ -334,7 +335,7 @@ JOINT = Experiment(
             config=BASE,
             points=_design((1.0, 2.0, 4.0, 8.0, 16.0, 32.0), (1.0, 4.0, 16.0), (10, 14, 20, 28), 10),
             seeds=3,
-            cell_seconds=1,
+            cell_seconds=1.1,
         ),
         "full": Preset(
             config=replace(BASE, m=4000, n=200, n_test=400, steps=400, rounds=4, polish=100, attack_steps=60),

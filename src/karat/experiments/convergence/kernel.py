@@ -265,10 +265,10 @@ KERNEL = Experiment(
             cell_seconds=0.2,
         ),
         "quick": Preset(
-            config=Config(activation="relu"),
-            grid={"activation": ("relu", "smoothed_relu", "quadratic_relu"), "cover": (0, 20, 80)},
-            seeds=3,
-            cell_seconds=0.5,
+            config=Config(activation="relu", fresh=120),
+            grid={"activation": ("relu", "smoothed_relu", "quadratic_relu"), "cover": (0, 20, 80, 240)},
+            seeds=4,
+            cell_seconds=0.2,
         ),
         "full": Preset(
             config=Config(activation="relu", fresh=1000, draws=1_000_000),
@@ -305,7 +305,7 @@ PARITY = Experiment(
                 "lift": (False, True),
             },
             seeds=3,
-            cell_seconds=0.3,
+            cell_seconds=0.05,
         ),
         "full": Preset(
             config=replace(_PARITY, cover=150, fresh=1000),
@@ -334,7 +334,7 @@ BUILT = Experiment(
             cell_seconds=0.3,
         ),
         "quick": Preset(
-            config=BuiltConfig(m=1000, grid=600), grid={"m": (250, 1000, 4000)}, seeds=3, cell_seconds=1
+            config=BuiltConfig(m=1000, grid=600), grid={"m": (250, 1000, 4000)}, seeds=3, cell_seconds=1.7
         ),
         "full": Preset(
             config=BuiltConfig(m=1000, grid=4000, n=8, cover=80, tau=0.2),

@@ -212,7 +212,7 @@ THM51 = Experiment(
             config=Config(m=1600, R=2.0, n=8, K=8, lr=0.5, steps=80),
             grid={"attack": ("worst", "one_step", "identity", "random", "hashed")},
             seeds=3,
-            cell_seconds=0.8,
+            cell_seconds=0.7,
         ),
         "full": Preset(
             config=Config(m=6400, R=2.0, tol=0.05, lr=0.1, steps=800),
@@ -234,15 +234,22 @@ WIDTH = Experiment(
     presets={
         "tiny": Preset(
             config=TINY,
-            grid={"m": (16, 64, 256), "projected": (True, False)},
+            points=(
+                *({"m": m, "projected": flag} for m in (16, 64, 256) for flag in (True, False)),
+                *({"R": R, "projected": True} for R in (0.5, 1.0)),
+            ),
             seeds=2,
             cell_seconds=0.2,
         ),
         "quick": Preset(
-            config=Config(m=64, R=4.0, n=8, K=8, lr=0.5, steps=300, activation="smooth_leaky_relu"),
-            grid={"m": (16, 64, 256, 1024), "projected": (True, False)},
-            seeds=3,
-            cell_seconds=0.7,
+            config=Config(m=256, R=4.0, n=8, K=8, lr=0.5, steps=300, activation="smooth_leaky_relu"),
+            points=(
+                *({"m": m, "projected": True} for m in (16, 64, 256, 1024)),
+                *({"m": m} for m in (16, 256, 1024)),
+                *({"R": R, "projected": True} for R in (1.0, 2.0)),
+            ),
+            seeds=4,
+            cell_seconds=0.6,
         ),
         "full": Preset(
             config=Config(m=64, R=4.0, steps=3000),

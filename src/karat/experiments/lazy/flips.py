@@ -60,7 +60,7 @@ class Config:
         for name in ("m", "n_test", "batch_size", "max_steps"):
             require_integer(getattr(self, name), name, "Config", minimum=1)
         require_number(self.lr, "lr", "Config", positive=True)
-        if not self.C0 or list(self.C0) != sorted(set(self.C0)) or min(self.C0) <= 0:
+        if not self.C0 or list(self.C0) != sorted(set(self.C0)) or not all(value > 0 for value in self.C0):
             raise ValueError(f"`C0` of `Config` must hold increasing numbers > 0, got {self.C0}.")
 
     @property

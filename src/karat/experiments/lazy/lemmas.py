@@ -7,7 +7,7 @@ from typing import Any, Literal
 import torch
 from torch import Tensor
 
-from karat.bounds.lazy import subset_bound, subset_limit
+from karat.bounds import lazy as bounds
 from karat.core.checks import require_integer, require_number
 from karat.core.norms import norm
 from karat.data.digits import default_source
@@ -70,7 +70,23 @@ def run(config: Config, generator: torch.Generator) -> dict[str, Any]:
     (found,) = flips.train(
         training, generator, lambda net, test: _measure(config, start, net, test, generator)
     )
-    return found.values | {"steps": found.step}
+    return found.values | {"steps": found.step} | _bounds(config)
+
+
+def _bounds(config: Config) -> dict[str, float]:
+    """The lemmas' bounds at this size, under the name of what they bound, and the one exact probability."""
+    d, m, C0, p = config.d, config.m, config.C0, config.p_fail
+    tau = config.C1 / math.sqrt(d)
+    return {
+        "can_switch_bound": bounds.sign_change_bound(m, config.weight_radius, p),
+        "can_switch_nearby_bound": bounds.sign_change_bound(m, config.weight_radius, p, tau),
+        "value_supremum_bound": bounds.value_bound(m, C0, p),
+        "flip_probability": bounds.sign_flip_probability(tau),
+        "flip_probability_bound": bounds.sign_flip_bound(d, tau),
+        "gradient_change_bound": bounds.gradient_change_fixed(d, m, C0, tau, p),
+        "gradient_change_all_bound": bounds.gradient_change_uniform(d, m, C0, config.C1),
+        "subset_bound": bounds.subset_bound(d, m, C0, p),
+    }
 
 
 def _copy(generator: torch.Generator) -> torch.Generator:
@@ -88,6 +104,7 @@ def _measure(
     f, gradient = net.value_and_input_gradient(x)
     size = norm(gradient, 2)
     few = x[: config.adversaries]
+    change = float(largest_gradient_change(net, x, tau, generator=generator, starts=3, steps=8).max())
     return {
         "can_switch": float((z0.abs() <= config.weight_radius).sum(dim=1).max()),
         # Enough: tau towards the kink, then a row changed by V at a point of length >= 1 - tau.
@@ -99,11 +116,9 @@ def _measure(
         "value_supremum": float(_supremum(start, z0, config.weight_radius).max()),
         "gradient": float(size.min()),
         "gradient_infimum": min(smallest_gradient(start, point, config.weight_radius) for point in few),
-        "gradient_change": float(
-            largest_gradient_change(net, x, tau, generator=generator, starts=3, steps=8).max()
-        ),
-        "gradient_change_bound": float(gradient_change_bound(net, few, tau).min()),
-        "subset": max(_subset(start, point, config.weight_radius) for point in x),
+        "gradient_change": change,
+        "gradient_change_all": change,
+        "subset": max(_subset(start, point, config.weight_radius) for point in few),
         **_single_step(net, x, f, gradient, generator),
     }
 
@@ -224,8 +239,8 @@ def run_subset(config: SubsetConfig, generator: torch.Generator) -> dict[str, An
     return {
         "can_switch": count,
         "subset": worst_subset(signs * rows) / math.sqrt(config.m),
-        "bound": subset_bound(config.d, config.m, config.C0, config.p_fail),
-        "limit": subset_limit(config.C0),
+        "bound": bounds.subset_bound(config.d, config.m, config.C0, config.p_fail),
+        "limit": bounds.subset_limit(config.C0),
     }
 
 

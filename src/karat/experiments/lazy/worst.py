@@ -102,9 +102,9 @@ WINDOW = Experiment(
         ),
         "quick": Preset(
             config=Config(d=25, m=2264, C0=1.0, points=6, gradients=1, steps=8),
-            points=_window((25, 36, 49), 1.0),
+            points=_window((25, 36, 64), 1.0),
             seeds=5,
-            cell_seconds=0.7,
+            cell_seconds=0.9,
         ),
         "full": Preset(
             config=Config(d=25, m=2264, C0=1.0, points=20, steps=60),

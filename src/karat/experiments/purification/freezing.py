@@ -56,14 +56,13 @@ def run(config: Config, generator: torch.Generator) -> dict[str, Any]:
     images = load(config, draws[0])
     net = images.network(config.network, draws[1])
     bench = _Bench(config, images, generator)
-    bench.train(net, "stage1", config.robust_epochs, config.lr, config.attacker, draws[2])
-    values = provenance(config, images) | {f"stage1_{k}": v for k, v in bench.measure(net).items()}
     known = conv_layers(net)
-    rows = []
-    for layer, draw in zip(config.layers, draws[3:], strict=True):
+    for layer in config.layers:
         if layer not in known:
             raise ValueError(f"`layers` of `Config` must be among {', '.join(known)}; got {layer!r}.")
-        rows.append(_stages(bench, net, layer, draw))
+    bench.train(net, "stage1", config.robust_epochs, config.lr, config.attacker, draws[2])
+    values = provenance(config, images) | {f"stage1_{k}": v for k, v in bench.measure(net).items()}
+    rows = [_stages(bench, net, layer, draw) for layer, draw in zip(config.layers, draws[3:], strict=True)]
     return values | {name: [row[name] for row in rows] for name in rows[0]}
 
 
@@ -157,7 +156,9 @@ _BASE = Config(
     weight_decay=5e-3,
     batch_size=64,
     attacker="l2:1" if _HERE == "cifar10" else "l2:2",
-    layers=("conv1", "conv2", "conv3", "conv4"),
+    layers=("conv1", "conv2", "conv4"),
+    attacked=400,
+    restarts=2,
 )
 
 FREEZING = Experiment(

@@ -186,4 +186,4 @@ def checkpoint_file(experiment: str, config: Any, generator: torch.Generator, st
     if not folder:
         return None
     name = f"{experiment}-{config_hash(experiment, config_to_json(config))}-{generator.initial_seed()}"
-    return Path(folder) / name / f"{stage}.pt"
+    return Path(folder) / name / f"{stage.replace(':', '_')}.pt"

@@ -7,6 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from karat.core.ball import Ball
 from karat.experiments.experiment import Experiment, Preset
 from karat.experiments.purification.image_setting import (
     Images,
@@ -23,6 +24,7 @@ from karat.nets.image_net import layer_filters
 from karat.probes.filter_angles import angles_between, chance_level, live_filters, pairwise_angles
 from karat.probes.image_accuracy import robust_accuracy
 from karat.training.image_attackers import named_attacker
+from karat.training.image_training import Curve, ImageTraining, Observe
 
 NAME = "purification.theta"
 GLANCE = 200
@@ -56,40 +58,25 @@ def run(config: Config, generator: torch.Generator) -> dict[str, Any]:
     net = images.network(config.network, draws[1])
     start = layer_filters(net)
 
-    def turning(since: Filters, attacked: bool):  # type: ignore[no-untyped-def]
-        def observe(epoch: int, module: nn.Module) -> dict[str, Any]:
-            row: dict[str, Any] = {"theta": _means(since, layer_filters(module))}
-            if attacked:
-                row["robust"] = _glance(module, images, config)
-            return row
-
-        return observe
-
-    def file(stage: str):  # type: ignore[no-untyped-def]
-        return checkpoint_file(NAME, config, generator, stage)
-
-    plan = config.plan(config.clean_epochs, config.lr)
-    curves = {
-        "clean": plan.run(
-            net,
-            images.x,
-            images.labels,
-            generator=draws[2],
-            observe=turning(start, False),
-            checkpoint=file("clean"),
-        )
-    }
-    nets, clean = {"clean": net}, layer_filters(net)
-    for stage, attacker, draw in (("robust", config.attacker, draws[3]), ("control", None, draws[4])):
-        nets[stage] = copy.deepcopy(net)
-        curves[stage] = config.plan(config.robust_epochs, config.robust_lr, attacker).run(
-            nets[stage],
+    def train(
+        stage: str, module: nn.Module, plan: ImageTraining, since: Filters, draw: torch.Generator
+    ) -> Curve:
+        return plan.run(
+            module,
             images.x,
             images.labels,
             generator=draw,
-            observe=turning(clean, stage == "robust"),
-            checkpoint=file(stage),
+            observe=_observer(since, images, None if plan.attacker is None else plan.attacker.ball()),
+            checkpoint=checkpoint_file(NAME, config, generator, stage),
         )
+
+    plan = config.plan(config.clean_epochs, config.lr)
+    curves = {"clean": train("clean", net, plan, start, draws[2])}
+    nets, clean = {"clean": net}, layer_filters(net)
+    for stage, attacker, draw in (("robust", config.attacker, draws[3]), ("control", None, draws[4])):
+        nets[stage] = copy.deepcopy(net)
+        further = config.plan(config.robust_epochs, config.robust_lr, attacker)
+        curves[stage] = train(stage, nets[stage], further, clean, draw)
     values = provenance(config, images) | _layer_values(
         start, clean, layer_filters(nets["robust"]), layer_filters(nets["control"])
     )
@@ -102,6 +89,22 @@ def run(config: Config, generator: torch.Generator) -> dict[str, Any]:
         found = scores(trained, images, config.attacker, config, draws[5])
         values |= {f"{stage}_{name}": value for name, value in found.items()}
     return values
+
+
+def _observer(since: Filters, images: Images, ball: Ball | None) -> Observe:
+    """Angles to earlier filters and, given a ball, robust accuracy under ten steps from the images."""
+    x, labels = images.first(GLANCE)
+
+    def observe(epoch: int, module: nn.Module) -> dict[str, Any]:
+        row: dict[str, Any] = {"theta": _means(since, layer_filters(module))}
+        if ball is not None:
+            # Nothing random: the run starts at the images.
+            row["robust"] = robust_accuracy(
+                module, x, labels, ball, generator=torch.Generator(), steps=10, restarts=0
+            )
+        return row
+
+    return observe
 
 
 def _layer_values(start: Filters, clean: Filters, robust: Filters, control: Filters) -> dict[str, Any]:
@@ -144,13 +147,6 @@ def _means(first: Filters, second: Filters) -> list[float]:
         live = live_filters(W) & live_filters(second[name])
         found.append(angles_between(W, second[name], live).mean)
     return found
-
-
-def _glance(module: nn.Module, images: Images, config: Config) -> float:
-    x, labels = images.first(GLANCE)
-    ball = named_attacker(config.attacker).ball()
-    # Nothing random: the run starts at the images.
-    return robust_accuracy(module, x, labels, ball, generator=torch.Generator(), steps=10, restarts=0)
 
 
 _HERE = source_or_digits("cifar10")

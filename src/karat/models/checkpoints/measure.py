@@ -1,10 +1,12 @@
 """The probe itself: one measurement after the other on two nets, then sentences from the numbers."""
 
+import math
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor
@@ -14,7 +16,7 @@ from karat.models.checkpoints import said_of_attacks, said_of_weights
 from karat.models.checkpoints.first_layer import FirstLayer, find_first_layer
 from karat.models.checkpoints.perturbations import (
     densities,
-    l2_deltas,
+    described,
     l2_radius,
     strongest_deltas,
     transfer_rates,
@@ -22,13 +24,13 @@ from karat.models.checkpoints.perturbations import (
 from karat.models.checkpoints.pictures import Pictures, draw
 from karat.models.checkpoints.rebuilding import Rebuilding, rebuild
 from karat.models.checkpoints.result import Kernels, Probe
-from karat.models.checkpoints.robustness import Robustness, robustness
+from karat.models.checkpoints.robustness import Robustness, kept, paired, robustness
 from karat.models.checkpoints.sentence import Sentence
 from karat.models.checkpoints.settings import ProbeSettings
 from karat.models.checkpoints.subject import Bench, on_bench
 from karat.nets.outputs import returns_one_tensor
 from karat.nets.weight_layers import layers_in_order
-from karat.probes.gates import gates
+from karat.probes.gates import Gate, gates
 from karat.probes.kernel_drift import affordable_samples, compare_kernels, output_directions, tangent_kernel
 from karat.probes.layer_change import layer_changes
 from karat.probes.leftover import Leftover, leftover
@@ -36,6 +38,7 @@ from karat.probes.linearisation import linearisation_error
 from karat.version import __version__
 
 Listener = Callable[[str, int, int], None]
+Result = TypeVar("Result")
 STAGES = ("weights", "activity", "kernel", "attacks", "densities", "reconstruction", "robustness", "pictures")
 
 
@@ -64,7 +67,7 @@ def probe(
             done, all).
 
     Returns:
-        numbers, pictures and sentences; `write_probe` makes a page of them.
+        numbers, pictures and sentences; its `write` makes a page of them.
 
     >>> import karat
     >>> seeds = [torch.Generator().manual_seed(seed) for seed in (0, 1, 2)]
@@ -105,24 +108,30 @@ class _Run:
             first = find_first_layer(bench)
             left = self.decompose(first)
         with self.stage("activity"):
-            signs = gates(bench.before.module, bench.after.module, bench.some(settings.gate_samples)[0])
+            inputs = bench.some(settings.gate_samples)[0]
+            old, new = (net.module for net in bench.pair)
+            signs: tuple[Gate, ...] = self.attempt("Activation patterns", lambda: gates(old, new, inputs), ())
         with self.stage("kernel"):
             kernels = self.kernels()
         with self.stage("attacks"):
             deltas = strongest_deltas(bench, ball, settings, self.generator)
             rates = transfer_rates(bench, deltas, ball, settings)
-            smooth = l2_deltas(bench, deltas, ball, settings, self.generator)
+            shown = described(bench, deltas, ball, settings, self.generator)
         with self.stage("densities"):
-            bases = densities(bench, smooth, first, settings, self.generator)
+            bases = densities(bench, shown, first, settings, self.generator)
         with self.stage("reconstruction"):
-            rebuilt = self.rebuilt(first)
+            rebuilt: tuple[Rebuilding, ...] = self.attempt(
+                "Sparse reconstruction", lambda: self.rebuilt(first), ()
+            )
         with self.stage("robustness"):
             nets = self.robustness(deltas)
+            versus = paired(*(kept(bench, net, deltas[net.name], ball, settings) for net in bench.pair))
         with self.stage("pictures"):
-            pictures = draw(bench, smooth, first, settings, self.generator)
+            paint = partial(draw, bench, shown, first, settings, self.generator)
+            pictures = self.attempt("Pictures", paint, Pictures())
         self.explain(first, bool(signs), pictures)
         parts = [
-            said_of_attacks.robust_gain(*nets),
+            said_of_attacks.robust_gain(*nets, versus),
             said_of_weights.regime(kernels.linearised, kernels.drifts, layers),
             said_of_weights.identity(layers),
             said_of_weights.forgotten_start(layers),
@@ -140,6 +149,7 @@ class _Run:
             gates=signs,
             kernels=kernels,
             robustness=nets,
+            versus=versus,
             transfer=rates,
             densities=bases,
             rebuilding=rebuilt,
@@ -159,6 +169,15 @@ class _Run:
         if self.listener is not None:
             self.listener(name, STAGES.index(name) + 1, len(STAGES))
 
+    def attempt(self, what: str, measure: Callable[[], Result], otherwise: Result) -> Result:
+        """A measurement that a user's module may not allow: the page then says so, and the rest goes on."""
+        try:
+            return measure()
+        except (RuntimeError, TypeError, ValueError, LookupError, NotImplementedError) as error:
+            reason = " ".join(str(error).split())[:200].rstrip(".") or type(error).__name__
+            self.notes.append(f"{what} could not be measured: {reason}.")
+            return otherwise
+
     def kernels(self) -> Kernels:
         bench = self.bench
         count = affordable_samples(bench.before.module, self.settings.kernel_samples)
@@ -167,7 +186,7 @@ class _Run:
         x, y = x[order], y[order]
         directions = output_directions(bench.outputs, generator=self.generator)
         found = {net.name: tangent_kernel(net.scores, x, directions) for net in bench.nets}
-        nets, inputs = {net.name: net for net in bench.nets}, bench.some(self.settings.gate_samples)[0]
+        nets, inputs = {net.name: net for net in bench.nets}, bench.some(self.settings.linearised)[0]
         pairs = [("before", "after")]
         pairs += [("start", "before"), ("start", "after")] if bench.start else []
         return Kernels(
@@ -175,7 +194,11 @@ class _Run:
             directions=len(directions),
             drifts={f"{old} -> {new}": compare_kernels(found[old], found[new]) for old, new in pairs},
             linearised={
-                f"{old} -> {new}": linearisation_error(nets[old].scores, nets[new].scores, inputs)
+                f"{old} -> {new}": self.attempt(
+                    f"The linearisation {old} -> {new}",
+                    partial(linearisation_error, nets[old].scores, nets[new].scores, inputs),
+                    math.nan,
+                )
                 for old, new in pairs
             },
             tables={name: (K / K.diagonal().mean()).tolist() for name, K in found.items()},
@@ -211,7 +234,7 @@ class _Run:
                 "The layer called first is not a dense layer or a plain convolution on the whole input: no "
                 "feature basis, sparse reconstruction or filter pictures."
             )
-        if not has_gates:
+        if not has_gates and not any(note.startswith("Activation patterns") for note in self.notes):
             self.notes.append("The nets call no rectifier that karat knows: no activation patterns.")
         if self.bench.image is None:
             self.notes.append("The inputs are no pictures of 1 or 3 channels: no pictures, no frequencies.")

@@ -4,25 +4,25 @@ import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
-from karat.models.checkpoints.result import Probe
+from karat.models.checkpoints.pictures import Pictures
 from karat.report.checkpoints import render_probe
 
 
-def write_probe(probe: Probe, out: str | Path, names: Mapping[str, str] | None = None) -> Path:
+def write_page(values: dict[str, Any], pictures: Pictures, out: str | Path, names: Mapping[str, str]) -> Path:
     """Write probe.html and probe.json; existing ones are replaced as a whole.
 
     Args:
-        out: folder, made if missing; names: what was probed, such as {"before": "clean.pt"}, for the page.
+        values: of the JSON file; out: folder, made if missing; names: what was probed, for the page.
 
     Returns:
         path of probe.html.
     """
     folder = Path(out)
-    values = probe.to_json()
-    page = render_probe(values, probe.pictures, names)
+    page = render_probe(values, pictures, names)
     folder.mkdir(parents=True, exist_ok=True)
-    stored = values | {"names": dict(names or {})}
+    stored = values | {"names": dict(names)}
     _replace(folder / "probe.json", json.dumps(stored, indent=1, allow_nan=False, ensure_ascii=False))
     _replace(folder / "probe.html", page)
     return folder / "probe.html"

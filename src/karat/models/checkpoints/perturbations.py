@@ -12,6 +12,7 @@ from karat.attacks.judge import run_attack
 from karat.attacks.pgd import better
 from karat.core.ball import Ball
 from karat.core.classifier import Classifier
+from karat.data.loading import evenly
 from karat.models.checkpoints.first_layer import FirstLayer, atoms_of
 from karat.models.checkpoints.settings import ProbeSettings
 from karat.models.checkpoints.subject import Bench
@@ -106,31 +107,42 @@ def l2_radius(ball: Ball, d: int) -> float:
     return tau * math.sqrt(d) if ball.p == math.inf else tau
 
 
-def l2_deltas(
+@dataclass(frozen=True, eq=False)
+class Described:
+    """Inputs (n, ...) and the perturbations of both nets that are described and drawn."""
+
+    x: Tensor
+    deltas: dict[str, Tensor]
+
+
+def described(
     bench: Bench, deltas: dict[str, Tensor], ball: Ball, settings: ProbeSettings, generator: torch.Generator
-) -> dict[str, Tensor]:
+) -> Described:
     """Perturbations in an l2 ball: extreme points of other balls are dense or sparse by their geometry."""
-    if ball.p == 2:
-        return deltas
     x, y = bench.some(settings.samples)
+    rows, _ = evenly(torch.arange(len(x)), y, settings.described)
+    x, y = x[rows], y[rows]
+    if ball.p == 2:
+        return Described(x, {name: delta[rows] for name, delta in deltas.items()})
     wide = Ball(2, l2_radius(ball, x[0].numel()), ball.box)
-    return {
-        net.name: run_attack(PGD(steps=30), net.classifier, x, y, wide, generator=generator).delta
+    method = PGD(steps=20)
+    found = {
+        net.name: run_attack(method, net.classifier, x, y, wide, generator=generator).delta
         for net in bench.pair
     }
+    return Described(x, found)
 
 
 def densities(
     bench: Bench,
-    deltas: dict[str, Tensor],
+    shown: Described,
     layer: FirstLayer | None,
     settings: ProbeSettings,
     generator: torch.Generator,
 ) -> tuple[Basis, ...]:
     """Densities of both nets' perturbations, of the centred inputs and of white noise, basis by basis."""
-    x, _ = bench.some(settings.samples)
-    vectors = {f"perturbation of {name}": delta for name, delta in deltas.items()}
-    vectors = {name: _moving(delta) for name, delta in vectors.items()}
+    x = shown.x
+    vectors = {f"perturbation of {name}": _moving(delta) for name, delta in shown.deltas.items()}
     centred = as_targets(bench.images(x)).reshape(x.shape) if bench.image else x - x.mean(dim=0)
     vectors["inputs, centred"] = centred
     found = [

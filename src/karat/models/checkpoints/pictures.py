@@ -7,6 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from karat.models.checkpoints.first_layer import FirstLayer
+from karat.models.checkpoints.perturbations import Described
 from karat.models.checkpoints.settings import ProbeSettings
 from karat.models.checkpoints.subject import Bench
 from karat.nets.weight_layers import WeightLayer, layer_calls, weight_layers
@@ -59,7 +60,7 @@ class _Unit(nn.Module):
 
 def draw(
     bench: Bench,
-    deltas: dict[str, Tensor],
+    shown: Described,
     layer: FirstLayer | None,
     settings: ProbeSettings,
     generator: torch.Generator,
@@ -68,13 +69,13 @@ def draw(
     if bench.image is None:
         return Pictures()
     filters, numbers = _filters(bench, layer)
-    x, _ = bench.some(settings.samples)
+    x = shown.x
     chosen = torch.linspace(0, len(x) - 1, min(MOST_SAMPLES, len(x))).long()
     features, more = _features(bench, settings, generator) if settings.pictured else ({}, [])
     return Pictures(
         filters=filters,
         inputs=_array(bench.images(x[chosen])),
-        perturbations={name: _array(bench.images(delta[chosen])) for name, delta in deltas.items()},
+        perturbations={name: _array(bench.images(delta[chosen])) for name, delta in shown.deltas.items()},
         features=features,
         numbers=(*numbers, *more),
     )

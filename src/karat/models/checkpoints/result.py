@@ -1,15 +1,18 @@
 """The result of a probe: plain numbers that go to JSON, and pictures that go to the page."""
 
+from collections.abc import Mapping
 from dataclasses import asdict as plain
 from dataclasses import dataclass, fields
+from pathlib import Path
 from typing import Any
 
 from karat.experiments.config import encode
+from karat.models.checkpoints.page import write_page
 from karat.models.checkpoints.perturbations import Basis, TransferRates
 from karat.models.checkpoints.pictures import Pictures
 from karat.models.checkpoints.rebuilding import Rebuilding
-from karat.models.checkpoints.robustness import Robustness
-from karat.models.checkpoints.sentence import Sentence
+from karat.models.checkpoints.robustness import Paired, Robustness
+from karat.models.checkpoints.sentence import Evidence, Sentence
 from karat.probes.gates import Gate
 from karat.probes.kernel_drift import KernelDrift
 from karat.probes.layer_change import LayerChange
@@ -41,7 +44,8 @@ class Probe:
 
     Args:
         setting: data, ball, sizes, version; summary: sentences with their evidence; layers: weights;
-        gates: activity; kernels: tangent kernels; robustness: accuracies of both nets; transfer: rates;
+        gates: activity; kernels: tangent kernels; robustness: accuracies of both nets; versus: the
+            nets input by input; transfer: rates;
         densities: perturbations basis by basis; rebuilding: sparse reconstruction; leftover: first-layer
             filters decomposed along the start, None without one; pictures: arrays, not in the JSON;
         notes: what could not be measured, and why; seconds: by stage.
@@ -53,6 +57,7 @@ class Probe:
     gates: tuple[Gate, ...]
     kernels: Kernels
     robustness: tuple[Robustness, Robustness]
+    versus: Paired
     transfer: TransferRates
     densities: tuple[Basis, ...]
     rebuilding: tuple[Rebuilding, ...]
@@ -60,6 +65,14 @@ class Probe:
     pictures: Pictures
     notes: tuple[str, ...]
     seconds: dict[str, float]
+
+    def write(self, out: str | Path, names: Mapping[str, str] | None = None) -> Path:
+        """Write probe.html, one self-contained page, and probe.json into a folder; return the page's path.
+
+        Args:
+            out: folder, made if missing; names: what was probed, such as {"before": "clean.pt"}.
+        """
+        return write_page(self.to_json(), self.pictures, out, names or {})
 
     def to_json(self) -> dict[str, Any]:
         """Everything but the pictures as strict JSON values; NaN and infinities as words."""
@@ -72,6 +85,10 @@ class Probe:
 
 
 def _plain(value: Any) -> Any:
+    if isinstance(value, Evidence):
+        return plain(value) | {"holds": value.holds if value.relation else None}
+    if isinstance(value, Sentence):
+        return plain(value) | {"evidence": [_plain(item) for item in value.evidence]}
     if hasattr(value, "__dataclass_fields__"):
         return _plain(plain(value))
     if isinstance(value, dict):

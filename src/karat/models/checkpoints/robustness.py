@@ -1,10 +1,10 @@
 """Robust accuracy between what attacks break and what certificates prove, smoothing apart from both."""
 
-import time
 from dataclasses import dataclass
 from typing import Any
 
 import torch
+from scipy import stats
 from torch import Tensor, nn
 
 from karat.attacks.judge import judge
@@ -12,6 +12,7 @@ from karat.certificates import UnsupportedLayer, certify, smoothed_certificate
 from karat.certificates.layers import named_layers
 from karat.core.ball import Ball
 from karat.core.statistics import clopper_pearson
+from karat.data.loading import evenly
 from karat.models.checkpoints.settings import ProbeSettings
 from karat.models.checkpoints.subject import Bench, Subject
 from karat.nets.chain import as_sequential
@@ -19,6 +20,7 @@ from karat.nets.module import NetModule
 
 LARGEST_MAP = 20_000
 """Numbers in the largest layer up to which linear relaxation fits into memory."""
+_WORK = 100_000  # numbers in the largest layer times inputs
 
 
 @dataclass(frozen=True)
@@ -77,19 +79,49 @@ class Robustness:
     smoothed: Smoothed | None
 
 
+@dataclass(frozen=True)
+class Paired:
+    """The two nets on the same inputs under their own strongest attacks.
+
+    Args:
+        after_only, before_only: inputs that only this net keeps right; p_value: of the exact sign test, the
+            probability of a split at least as uneven if both nets were equally robust.
+    """
+
+    after_only: int
+    before_only: int
+    p_value: float
+
+
+def paired(kept_before: Tensor, kept_after: Tensor) -> Paired:
+    """Compare two nets input by input.
+
+    >>> kept = torch.tensor([True] * 6 + [False] * 2)
+    >>> paired(~kept, kept).p_value
+    0.2890625
+    """
+    gained = int((kept_after & ~kept_before).sum())
+    lost = int((kept_before & ~kept_after).sum())
+    p_value = float(stats.binomtest(gained, gained + lost).pvalue) if gained + lost else 1.0
+    return Paired(gained, lost, p_value)
+
+
+def kept(bench: Bench, net: Subject, delta: Tensor, ball: Ball, settings: ProbeSettings) -> Tensor:
+    """(n,) inputs that the net gets right, clean and under its strongest perturbation."""
+    x, y = bench.some(settings.samples)
+    return (net.classifier.margin(x, y) > 0) & ~judge(net.classifier, x, y, delta, ball).success
+
+
 def robustness(
     bench: Bench, net: Subject, delta: Tensor, ball: Ball, settings: ProbeSettings, generator: torch.Generator
 ) -> Robustness:
     """Accuracies of one net; `delta` are the strongest perturbations of the first inputs."""
     x, y = bench.some(settings.samples)
-    with torch.no_grad():
-        clean = net.classifier.margin(x, y) > 0
-    broken = judge(net.classifier, x, y, delta, ball).success
     proven, left, words = _proof(bench, net, ball, settings, generator)
     return Robustness(
         net=net.name,
-        clean=Share.of(clean),
-        attacked=Share.of(clean & ~broken),
+        clean=Share.of(net.classifier.margin(x, y) > 0),
+        attacked=Share.of(kept(bench, net, delta, ball, settings)),
         proven=proven,
         left=left,
         certificate=words,
@@ -107,17 +139,12 @@ def _proof(
     if reason:
         return None, None, reason
     module = as_sequential(net.module, x) or net.module
-    began = time.perf_counter()
-    first = certify(module, x[:1], y[:1], ball, settings.seconds, generator=generator)
-    spent = time.perf_counter() - began
-    allowed = max(1, int(settings.certified * max(settings.seconds, 0.5) / max(spent, 1e-9)))
-    status = list(first.status)
-    if len(x) > 1 and allowed > 1:
-        rest = slice(1, min(len(x), allowed))
-        status += certify(module, x[rest], y[rest], ball, settings.seconds, generator=generator).status
+    x, y = evenly(x, y, max(1, _WORK // max(1, _largest_map(net.module, x))))
+    found = certify(module, x, y, ball, settings.seconds, generator=generator)
+    status = found.status
     robust = torch.tensor([word == "robust" for word in status])
     broken = torch.tensor([word == "broken" for word in status])
-    stages = ", ".join(first.seconds)
+    stages = ", ".join(found.seconds)
     return Share.of(robust), Share.of(~broken), f"real-arithmetic certificate ({stages})"
 
 

@@ -5,26 +5,27 @@ from collections.abc import Sequence
 
 from karat.models.checkpoints.perturbations import Basis, TransferRates
 from karat.models.checkpoints.rebuilding import BLURRED, LEVELS, Rebuilding
-from karat.models.checkpoints.robustness import Robustness
+from karat.models.checkpoints.robustness import Paired, Robustness
 from karat.models.checkpoints.sentence import Answer, Evidence, Sentence, decided
-from karat.models.checkpoints.thresholds import FEWER, MOSTLY, RARELY, SMOOTHER
+from karat.models.checkpoints.thresholds import FEWER, MOSTLY, RARELY, SIGNIFICANT, SMOOTHER
 
 SIGNS = ("more robust", "features kept", "start forgotten", "perturbations in fewer directions")
 """Topics that together are what the theory calls feature purification."""
 
 
-def robust_gain(before: Robustness, after: Robustness) -> Sentence:
+def robust_gain(before: Robustness, after: Robustness, versus: Paired) -> Sentence:
     """Is the second net more robust?"""
-    gap = after.attacked.low - before.attacked.high
-    asked = Evidence("after's interval less before's, nearest ends", gap, ">=", 0.0)
+    asked = Evidence("p-value of the exact sign test on the same inputs", versus.p_value, "<=", SIGNIFICANT)
     shown = (
+        Evidence("inputs only after keeps right under attack", versus.after_only),
+        Evidence("inputs only before keeps right", versus.before_only),
         Evidence("accuracy of before under attack", before.attacked.value),
         Evidence("accuracy of after under attack", after.attacked.value),
         Evidence("clean accuracy of before", before.clean.value),
         Evidence("clean accuracy of after", after.clean.value),
     )
-    worse = after.attacked.high < before.attacked.low
-    answer: Answer = "yes" if asked.holds else "no" if worse else "unclear"
+    better = versus.after_only > versus.before_only
+    answer: Answer = "unclear" if not asked.holds else "yes" if better else "no"
     numbers = f"{before.attacked.value:.0%} to {after.attacked.value:.0%} right under the strongest attack"
     text = {
         "yes": f"After is more robust: {numbers}.",

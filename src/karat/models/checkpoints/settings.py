@@ -11,9 +11,10 @@ class ProbeSettings:
     """Sample sizes of a probe; the defaults keep a ResNet(8) under two minutes on one core.
 
     Args:
-        samples: inputs that are attacked, for accuracy and transfer; gate_samples: for activation patterns;
-        kernel_samples: for tangent kernels, fewer for nets with many weights; lasso_samples: images that are
-            built from first-layer features; atoms: most features in such a dictionary;
+        samples: inputs that are attacked, for accuracy and transfer; described: perturbations whose density
+            is measured; gate_samples: for activation patterns; kernel_samples: for tangent kernels, fewer for
+            nets with many weights; linearised: for the linearisation around the start;
+        lasso_samples: inputs that are built from first-layer features; atoms: most features in a dictionary;
         certified: inputs that are certified where the net is small enough; seconds: of search for each;
         smoothed: inputs of the randomised-smoothing certificate, 0 for none; draws: noise draws for each;
         sigma: of the noise, tau / 2 for l2 balls and 0.25 else when None;
@@ -21,10 +22,12 @@ class ProbeSettings:
     """
 
     samples: int = 200
+    described: int = 100
     gate_samples: int = 100
     kernel_samples: int = 24
+    linearised: int = 50
     lasso_samples: int = 12
-    atoms: int = 2048
+    atoms: int = 1024
     certified: int = 20
     seconds: float = 1.0
     smoothed: int = 20
@@ -34,7 +37,16 @@ class ProbeSettings:
     ascent_steps: int = 150
 
     def __post_init__(self) -> None:
-        for name in ("samples", "gate_samples", "kernel_samples", "atoms", "draws", "ascent_steps"):
+        for name in (
+            "samples",
+            "described",
+            "gate_samples",
+            "kernel_samples",
+            "linearised",
+            "atoms",
+            "draws",
+            "ascent_steps",
+        ):
             require_integer(getattr(self, name), name, "ProbeSettings", minimum=1)
         for name in ("certified", "smoothed", "pictured", "lasso_samples"):
             require_integer(getattr(self, name), name, "ProbeSettings", minimum=0)
@@ -47,8 +59,10 @@ class ProbeSettings:
         """Seconds: to see that it runs."""
         return cls(
             samples=24,
+            described=24,
             gate_samples=16,
             kernel_samples=8,
+            linearised=16,
             lasso_samples=4,
             atoms=256,
             certified=4,

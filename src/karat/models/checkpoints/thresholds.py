@@ -10,6 +10,7 @@ __all__ = [
     "MOSTLY",
     "MOST_LAYERS",
     "RARELY",
+    "SIGNIFICANT",
     "SMALL",
     "SMOOTHER",
     "SPARSER",
@@ -20,6 +21,9 @@ LAZY, LEFT = 0.1, 0.5
 
 MOST_LAYERS = 0.8
 """Share of hidden layers that counts as nearly all."""
+
+SIGNIFICANT = 0.05
+"""p-value up to which a difference between the nets counts as seen."""
 
 FEWER = 1.5
 """Factor by which the effective number of directions (or of features) must fall to count as fewer."""

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from matplotlib.ticker import PercentFormatter
 
 from karat.report.style import FAINT, INK, LINES, PALETTE, finish
@@ -14,6 +15,7 @@ from karat.report.style import FAINT, INK, LINES, PALETTE, finish
 Values = Mapping[str, Any]
 COLOURS = {"start": "#7a7a7a", "before": PALETTE[1], "after": PALETTE[0]}
 """Grey for the start, vermilion before, blue after: the same on every chart."""
+MARKERS = {"clean": "o", "under attack": "<", "proven": ">", "vote right": "d", "vote certified": "D"}
 _ROW = 0.24
 
 
@@ -63,24 +65,22 @@ def draw_activity(values: Values) -> Figure:
 
 
 def draw_kernels(values: Values) -> Figure:
-    """Tangent kernels side by side, samples sorted by label."""
+    """Centred tangent kernels side by side, each over its largest entry, samples sorted by label."""
     tables: Mapping[str, Any] = values["kernels"]["tables"]
     labels = values["kernels"]["labels"]
     order = [name for name in ("start", "before", "after") if name in tables]
-    figure = Figure(figsize=(2.55 * len(order) + 0.6, 2.6), layout="constrained")
-    largest = max(float(np.abs(np.array(tables[name])).max()) for name in order)
+    figure = Figure(figsize=(9.4, 9.0 / max(len(order), 3) + 0.1), layout="constrained")
     edges = [i - 0.5 for i in range(1, len(labels)) if labels[i] != labels[i - 1]]
     panels = [figure.add_subplot(1, len(order), place + 1) for place in range(len(order))]
     for axes, name in zip(panels, order, strict=True):
-        image = axes.imshow(np.array(tables[name]), cmap="RdBu_r", vmin=-largest, vmax=largest)
+        kernel = _centred(np.array(tables[name]))
+        axes.imshow(kernel, cmap="RdBu_r", vmin=-1, vmax=1)
         for edge in edges:
             axes.axhline(edge, color=INK, linewidth=0.4)
             axes.axvline(edge, color=INK, linewidth=0.4)
         axes.set_title(name, loc="left", fontsize=10, fontweight="bold", color=INK)
         axes.set_xticks([])
         axes.set_yticks([])
-    bar = figure.colorbar(image, ax=panels, fraction=0.03, pad=0.02)
-    bar.ax.tick_params(labelsize=7, colors=INK)
     return figure
 
 
@@ -93,8 +93,9 @@ def draw_densities(values: Values) -> Figure:
         "inputs, centred": ("D", PALETTE[2], "inputs"),
         "white noise": ("|", "#777777", "white noise"),
     }
-    figure = Figure(figsize=(6.6, 1.2 + 0.42 * len(bases)), layout="constrained")
+    figure = Figure(figsize=(9.4, 1.1 + 0.36 * len(bases)), layout="constrained")
     axes = figure.add_subplot()
+    lowest = 1.0
     for row, (marker, colour, label) in marks.items():
         points = [
             (float(basis["rows"][row]["participation"]) / basis["size"], place)
@@ -102,9 +103,12 @@ def draw_densities(values: Values) -> Figure:
             if row in basis["rows"]
         ]
         x, y = zip(*points, strict=True) if points else ((), ())
+        lowest = min([lowest, *(value for value in x if value > 0)])
         axes.scatter(x, y, marker=marker, s=100 if marker == "|" else 36, color=colour, label=label, zorder=2)
     axes.set_xscale("log")
-    axes.xaxis.set_major_formatter(PercentFormatter(1, decimals=None))
+    ticks = [t for t in (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0) if lowest / 2 < t]
+    axes.set_xticks(ticks, [f"{100 * t:g} %" for t in ticks])
+    axes.minorticks_off()
     names = [f"{basis['name']} ({basis['size']})" for basis in bases]
     axes.set_yticks(range(len(bases)), names)
     axes.set_ylim(len(bases) - 0.5, -0.5)
@@ -125,6 +129,10 @@ def draw_rebuilding(values: Values) -> Figure:
         line = "-" if name in COLOURS else LINES[1 + index % 3]
         axes.plot(entry["nonzeros"], entry["errors"], color=colour, linestyle=line, marker=".", label=name)
     axes.set_xscale("log")
+    low, high = axes.get_xlim()
+    ticks = [m * 10**k for k in range(6) for m in (1, 2, 5) if low <= m * 10**k <= high]
+    axes.set_xticks(ticks, [str(tick) for tick in ticks])
+    axes.minorticks_off()
     axes.set_ylim(0, 1)
     finish(axes, x="features used per input (mean)", y="relative squared error", title="")
     return figure
@@ -135,59 +143,50 @@ def draw_accuracy(values: Values) -> Figure:
     entries = values["robustness"]
     rows: list[tuple[str, Values, bool]] = [(net["net"], net, False) for net in entries]
     rows += [(f"{net['net']}, smoothed vote", net, True) for net in entries if net["smoothed"]]
-    figure = Figure(figsize=(6.6, 1.0 + 0.38 * len(rows)), layout="constrained")
+    figure = Figure(figsize=(9.4, 1.0 + 0.34 * len(rows)), layout="constrained")
     axes = figure.add_subplot()
+    drawn: set[str] = set()
     for place, (_, net, smoothed) in enumerate(rows):
         colour = COLOURS[net["net"]]
         if smoothed:
-            _share(axes, net["smoothed"]["accuracy"], place, colour, "d", "vote right")
-            _share(axes, net["smoothed"]["certified"], place, colour, ">", "vote certified")
-            continue
-        if net["proven"]:
-            axes.barh(
-                place,
-                net["left"]["value"] - net["proven"]["value"],
-                left=net["proven"]["value"],
-                height=0.5,
-                color=colour,
-                alpha=0.18,
-            )
-            _share(axes, net["proven"], place + 0.12, colour, ">", "proven")
-        _share(axes, net["clean"], place - 0.12, colour, "o", "clean")
-        _share(axes, net["attacked"], place, colour, "<", "under attack")
+            shares = {
+                "vote right": net["smoothed"]["accuracy"],
+                "vote certified": net["smoothed"]["certified"],
+            }
+        else:
+            shares = {"clean": net["clean"], "under attack": net["attacked"], "proven": net["proven"]}
+        if net["proven"] and not smoothed:
+            low, high = net["proven"]["value"], net["left"]["value"]
+            axes.barh(place, high - low, left=low, height=0.62, color=colour, alpha=0.18)
+        known = {label: share for label, share in shares.items() if share}
+        for step, (label, share) in enumerate(known.items()):
+            _share(axes, share, place + 0.2 * (step - (len(known) - 1) / 2), colour, MARKERS[label])
+            drawn.add(label)
     axes.set_yticks(range(len(rows)), [name for name, _, _ in rows])
     axes.set_ylim(len(rows) - 0.4, -0.6)
     axes.set_xlim(-0.02, 1.02)
     axes.xaxis.set_major_formatter(PercentFormatter(1, decimals=0))
     finish(axes, x="accuracy, with 95 % intervals", y="", legend=False)
-    handles, labels = axes.get_legend_handles_labels()
-    unique = dict(zip(labels, handles, strict=True))
+    shown = [(label, marker) for label, marker in MARKERS.items() if label in drawn]
+    handles = [Line2D([], [], color=INK, linestyle="", marker=marker, label=label) for label, marker in shown]
     axes.legend(
-        list(unique.values()),
-        list(unique),
-        frameon=False,
-        fontsize=8,
-        ncols=5,
-        loc="lower center",
-        bbox_to_anchor=(0.4, 1.0),
-        labelcolor=INK,
+        handles=handles, frameon=False, fontsize=8, ncols=5, loc="lower center", bbox_to_anchor=(0.45, 1.0)
     )
     return figure
 
 
-def _share(axes: Axes, share: Values, place: float, colour: str, marker: str, label: str) -> None:
+def _centred(kernel: np.ndarray) -> np.ndarray:
+    """The kernel without its row and column means, over its largest entry."""
+    rest = kernel - kernel.mean(axis=0) - kernel.mean(axis=1, keepdims=True) + kernel.mean()
+    largest = float(np.abs(rest).max())
+    return rest / largest if largest > 0 else rest
+
+
+def _share(axes: Axes, share: Values, place: float, colour: str, marker: str) -> None:
     value = float(share["value"])
-    ends = [[value - float(share["low"])], [float(share["high"]) - value]]
+    ends = np.abs([[value - float(share["low"])], [float(share["high"]) - value]])
     axes.errorbar(
-        [value],
-        [place],
-        xerr=np.abs(ends),
-        color=colour,
-        marker=marker,
-        markersize=6,
-        capsize=2,
-        label=label,
-        linewidth=1.2,
+        [value], [place], xerr=ends, color=colour, marker=marker, markersize=5, capsize=2, linewidth=1
     )
 
 

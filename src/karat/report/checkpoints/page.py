@@ -33,7 +33,13 @@ def render_probe(values: Values, pictures: Any, names: Mapping[str, str] | None 
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"short": short, "percent": percent, "share": share, "thousands": "{:,}".format}
+    environment.filters |= {
+        "short": short,
+        "percent": percent,
+        "pretty": pretty,
+        "share": share,
+        "thousands": "{:,}".format,
+    }
     return environment.get_template("probe.html.j2").render(
         probe=values,
         names=names or {},
@@ -75,6 +81,8 @@ def short(value: Any) -> str:
 
     >>> short(0.12345), short("inf"), short("nan"), short(1234.5), short(3)
     ('0.123', '∞', '–', '1234', '3')
+    >>> short(56.78), short(0.00123456)
+    ('56.8', '0.00123')
     """
     if value is None:
         return "–"
@@ -83,9 +91,22 @@ def short(value: Any) -> str:
         return "–"
     if math.isinf(number):
         return "∞"
-    if isinstance(value, int) or abs(number) >= 1000:
+    if isinstance(value, int) or abs(number) >= 100:
         return f"{number:.0f}"
-    return f"{number:.3g}" if abs(number) < 0.01 and number else f"{number:.3f}".rstrip("0").rstrip(".")
+    if abs(number) < 0.01 or abs(number) >= 10:
+        return f"{number:.3g}"
+    return f"{number:.3f}".rstrip("0").rstrip(".")
+
+
+def pretty(text: str) -> str:
+    """Words for symbols turned into the symbols.
+
+    >>> pretty("theta(w0, w') >= 0.8, start -> before")
+    'θ(w₀, w′) ≥ 0.8, start → before'
+    """
+    for word, sign in (("theta", "θ"), ("w0", "w₀"), ("w')", "w′)"), (">=", "≥"), ("<=", "≤"), ("->", "→")):
+        text = text.replace(word, sign)
+    return text
 
 
 def percent(value: Any) -> str:

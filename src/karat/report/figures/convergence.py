@@ -6,8 +6,18 @@ import numpy as np
 
 from karat.experiments.record import Record
 from karat.report.figures.convergence_joint import draw_joint
+from karat.report.figures.convergence_proofs import draw_exit, draw_parity, draw_shattering
 from karat.report.figures.picture import Draw, Picture
-from karat.report.figures.series import Value, done, draw_series, power_guide, seeds_note, table_of
+from karat.report.figures.series import (
+    Value,
+    done,
+    draw_series,
+    plain_ticks,
+    power_guide,
+    round_ticks,
+    seeds_note,
+    table_of,
+)
 from karat.report.style import INK, PALETTE, finish, new_figure
 
 
@@ -19,15 +29,20 @@ def _value(name: str) -> Value:
     return lambda record: float(record.values[name])
 
 
+def _certificate(record: Record) -> float:
+    return float(record.values["reference"]) - float(record.values["reference_bound"])
+
+
 def draw_width(records: Sequence[Record]) -> list[Picture]:
     """Distance to the best robust loss, movement and pattern changes over the width.
 
     Ref: convergence, Eq 10
     """
     own = done(records)
+    own = [r for r in own if r.config["R"] == own[0].config["R"]]
     if not own:
         return []
-    figure, axes = new_figure(3, width=3.3, height=3.0)
+    figure, axes = new_figure(3, width=3.3, height=3.3)
     gaps, movement, signs = axes
     for ax in axes:
         ax.set_xscale("log")
@@ -40,6 +55,8 @@ def draw_width(records: Sequence[Record]) -> list[Picture]:
         m, table = table_of(cells, _setting("m"), lambda r: abs(float(r.values["final_gap"])))
         if projected:
             draw_series(gaps, m, table, label, color=color)
+            _, width = table_of(cells, _setting("m"), _certificate)
+            draw_series(gaps, m, width, "certificate's width", color=INK, line="--", marker="", band=False)
         for name, line, ax in (
             ("rows", "-", movement),
             ("frobenius", "--", movement),
@@ -60,9 +77,16 @@ def draw_width(records: Sequence[Record]) -> list[Picture]:
                     linewidth=1.0,
                     label=r"$m^{-1/3}$ (Eq 10)",
                 )
+    for ax, room in zip(axes, (0.0, 0.9, 0.7), strict=True):
+        low, high = ax.get_ylim()
+        ax.set_ylim(low / (high / low) ** room, high)
+        plain_ticks(ax, sorted({_setting("m")(r) for r in own}))
+        round_ticks(ax)
     finish(gaps, x="width m", y=r"$|\min_t L_A - L_*|$", title="Gap to the reference")
     finish(movement, x="width m", y=r"$|W - W_0|$", title="Movement")
     finish(signs, x="width m", y="share of signs changed", title="Activation patterns")
+    for ax in (movement, signs):
+        ax.legend(frameon=False, fontsize=7.5, loc="lower left")
     config = own[0].config
     caption = (
         f"Paired two-layer nets, n = {config['n']}, d = {config['d']}, cap radius "
@@ -90,6 +114,7 @@ def draw_deep(records: Sequence[Record]) -> list[Picture]:
             table = np.array([r.values["gap"] for r in cells if r.values["steps"] == steps], dtype=float)
             draw_series(ax, np.array(steps, dtype=float), table, f"m = {m}", color=PALETTE[index % 7])
         ax.axhline(0, color=INK, linewidth=0.8, linestyle=":")
+        plain_ticks(ax, own[0].values["steps"])
         finish(ax, x="steps", y=r"$\min_t L_A - L_*$", title=f"H = {depth}", legend=ax is axes[-1])
     caption = (
         f"Deep ReLU nets projected to R/sqrt(m) per layer, R = {own[0].config['R']:g}; the gap is "
@@ -178,6 +203,7 @@ def draw_kernel(records: Sequence[Record]) -> list[Picture]:
             color=PALETTE[index % 7],
         )
     right.set_yscale("log")
+    right.set_ylim(bottom=1e-9)
     right.text(0.03, 0.03, "x: degree missing", transform=right.transAxes, fontsize=8, color=INK)
     finish(left, x="points covered per cap", y="sup |f - y| on fresh points", title="Robust interpolation")
     finish(right, x="degree", y="eigenvalue", title="Weight by degree")
@@ -212,8 +238,16 @@ def draw_built(records: Sequence[Record]) -> list[Picture]:
         m, table = table_of(own, _setting("m"), _value(name))
         draw_series(right, m, table, label, color=PALETTE[index])
     right.axhline(own[0].config["tol"], color=INK, linestyle=":", linewidth=1.1, label="tol")
+    for ax in (left, right):
+        plain_ticks(ax, sorted({_setting("m")(r) for r in own}))
+    left.set_ylim(top=8 * left.get_ylim()[1])
+    right.set_ylim(top=3 * right.get_ylim()[1])
+    round_ticks(left)
+    round_ticks(right)
     finish(left, x="width m", y="uniform error", title="Approximation")
     finish(right, x="width m", y="robust loss", title="Robustness")
+    left.legend(frameon=False, fontsize=8, loc="upper right")
+    right.legend(frameon=False, fontsize=8, loc="upper right")
     size = np.mean([float(r.values["random_feature_norm"]) for r in own])
     caption = (
         f"The network of the proof with corrected signs and factors, d = {own[0].config['d']}; its "
@@ -232,22 +266,27 @@ def draw_capacity(records: Sequence[Record]) -> list[Picture]:
     if not own:
         return []
     figure, (ax,) = new_figure(1, width=4.6, height=3.1)
-    ax.set_xscale("log", base=2)
+    ax.set_xscale("log")
     ax.set_yscale("log")
     for index, share in enumerate(sorted({r.config["share"] for r in own})):
         cells = [r for r in own if r.config["share"] == share]
         d, table = table_of(cells, _setting("d"), _value("parameters"))
         label = "ordinary" if share == 0 else f"robust, certified, {share:g} of half the distance"
-        draw_series(ax, d, table, label, color=PALETTE[index], marker="osD"[index % 3])
+        draw_series(ax, d, table, label, color=PALETTE[index], marker="osD"[index % 3], band=False)
+        for row in table:
+            ax.plot(d, row, linestyle="", marker=".", markersize=5, color=PALETTE[index], alpha=0.5)
     d = np.array(sorted({float(r.config["d"]) for r in own}))
     n = float(own[0].values["n"])
     ax.plot(d, n * d, color=INK, linestyle=":", linewidth=1.2, label="n d")
     ax.axhline(n, color=INK, linestyle="--", linewidth=0.9, label="n")
+    plain_ticks(ax, list(d))
+    round_ticks(ax)
     finish(ax, x="dimension d", y="parameters of the smallest net found")
     caption = (
         f"{n:g} spread-out points with random labels; two-layer ReLU nets with biases. Robust "
         f"interpolation counts only when "
-        f"every ball is certified. Upper bounds found by an optimiser. {seeds_note(own)}"
+        "every ball is certified. Upper bounds found by an optimiser; dots are the point sets, lines "
+        "their mean."
     )
     return [Picture("What robust interpolation costs", caption, figure)]
 
@@ -260,4 +299,7 @@ CONVERGENCE: dict[str, Draw] = {
     "convergence.kernel": draw_kernel,
     "convergence.built": draw_built,
     "convergence.capacity": draw_capacity,
+    "convergence.parity": draw_parity,
+    "convergence.shattering": draw_shattering,
+    "convergence.exit": draw_exit,
 }

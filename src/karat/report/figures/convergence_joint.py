@@ -92,7 +92,7 @@ def _losses(ax: Axes, records: Sequence[Record]) -> None:
     limit = config["tau"] * math.sqrt(2) * config["side"]
     top = ax.get_ylim()[1]
     ax.axvline(limit, color=INK, linestyle="-.", linewidth=0.9)
-    ax.text(limit * 0.96, 0.9 * top, r"$\tau\sqrt{2d}$", fontsize=9, color=INK, ha="right")
+    ax.text(limit * 1.05, 0.58 * top, r"$\tau\sqrt{2d}$", fontsize=9, color=INK)
     ax.axvline(25, color=INK, linestyle=":", linewidth=0.9)
     ax.text(25.8, 0.3 * top, "25 (lazy, Fig 4)", fontsize=7.5, color=INK, rotation=90)
     ax.text(

@@ -58,15 +58,19 @@ def _numbers(table: str, part: str, suffix: str, group: list[Record]) -> Picture
         left.plot([], [], "D", color=PALETTE[1], fillstyle="none", markersize=6)[0],
     ]
     right.legend(
-        handles, ["measured, one per seed", "printed"], frameon=False, fontsize=8, loc="lower center"
+        handles, ["measured, one per seed", "printed"], frameon=False, fontsize=8, loc="upper center"
     )
     caption = (
-        f"{len(group)} seeds. Dotted: the better constant answer. Grey lines: plateaus of threshold "
+        f"{_seeds(group).capitalize()}. Dotted: the better constant answer. Grey: plateaus of threshold "
         "functions of the number of relevant patterns, 84.4% being the best linear one. One Step, "
         "rescaled: directions after one step with the lengths of step two."
     )
     where = PLACES.get(table) or f"Table {table[3:]}"
     return Picture(f"{where}: measured and printed{suffix}", caption, figure)
+
+
+def _seeds(group: Sequence[Record]) -> str:
+    return f"{len(group)} seeds" if len(group) > 1 else "one seed"
 
 
 def _dots(ax: Axes, y: int, values: Sequence[float], printed: float | None) -> None:
@@ -94,8 +98,9 @@ def _curves(suffix: str, group: list[Record]) -> Picture:
         ax.set_ylim(0.4, 1.02)
         title = "Without structure" if ending else "With structure"
         finish(ax, x="step", y="" if ending else "test accuracy", title=title, legend=not ending)
+    shown = f"Mean of {_seeds(group)} with 95% bands" if len(group) > 1 else "One seed"
     caption = (
-        f"Mean of {len(group)} seeds with 95% bands. The network's curve starts after its two "
+        f"{shown}. The network's curve starts after its two "
         "feature-learning steps. Grey: plateaus of threshold functions of the count."
     )
     return Picture(f"Accuracy over the steps{suffix}", caption, figure)

@@ -12,15 +12,15 @@ SETS = {"cifar10": "CIFAR-10", "cifar10_pair": "airplane/automobile", "digits": 
 
 
 def attacker_label(name: str) -> str:
-    """karat's name of an attacker as the paper writes it.
+    r"""karat's name of an attacker as the paper writes it.
 
     >>> attacker_label("linf:8"), attacker_label("l2:1:0.25")
-    ('l_inf 8/255', 'l2(1, 0.25)')
+    ('$\\ell_\\infty(8/255)$', '$\\ell_2(1, 0.25)$')
     """
     kind, *numbers = name.partition("@")[0].split(":")
     if kind == "linf":
-        return f"l_inf {numbers[0]}/255"
-    return f"{kind}({', '.join(numbers)})"
+        return rf"$\ell_\infty({numbers[0]}/255)$"
+    return rf"$\ell_2({', '.join(numbers)})$"
 
 
 def network_label(name: str) -> str:

@@ -6,8 +6,17 @@ import numpy as np
 
 from karat.experiments.record import Record
 from karat.report.figures.lazy_bounds import draw_bracket, draw_subset, draw_worst
+from karat.report.figures.lazy_lemmas import draw_algorithm, draw_beyond, draw_lemmas
 from karat.report.figures.picture import Draw, Picture
-from karat.report.figures.series import done, draw_series, plain_ticks, power_guide, seeds_note, table_of
+from karat.report.figures.series import (
+    done,
+    draw_series,
+    plain_ticks,
+    power_guide,
+    round_ticks,
+    seeds_note,
+    table_of,
+)
 from karat.report.style import INK, PALETTE, finish, new_figure
 
 POWERS = {
@@ -15,6 +24,9 @@ POWERS = {
     "gradient": (r"gradient $|\nabla_x f|$", 0.5, r"$d^{1/2}$"),
     "step": (r"step $\eta$", -1.0, r"$d^{-1}$"),
 }
+
+
+TICKS = (25, 49, 100, 196, 400, 784, 1600, 3136)
 
 
 def dimension(record: Record) -> float:
@@ -44,8 +56,8 @@ def draw_flips(records: Sequence[Record]) -> list[Picture]:
             )
             if index == 0:
                 power_guide(ax, x, (x[-1], float(np.nanmean(table[:, -1]))), exponent, law)
-        ax.set_xticks([25, 49, 100, 196, 400, 784], ["25", "49", "100", "196", "400", "784"])
-        ax.minorticks_off()
+        plain_ticks(ax, [d for d in TICKS if d in {dimension(r) for r in own}])
+        round_ticks(ax)
         finish(ax, x="input dimension d", y=label, legend=ax is axes[0])
     config = own[0].config
     data = "raw pixels, first-layer bias" if config["scaling"] == "raw" else "unit-length inputs, no bias"
@@ -129,8 +141,7 @@ def draw_radius(records: Sequence[Record]) -> list[Picture]:
         grid, 5 / np.sqrt(grid), color=INK, linestyle=":", linewidth=1.2, label=r"$5/\sqrt{d}$ (paper)"
     )
     plain_ticks(right, dims)
-    radii = [0.05, 0.1, 0.2, 0.3, 0.5, 1.0]
-    right.set_yticks(radii, [f"{radius:g}" for radius in radii])
+    round_ticks(right)
     finish(right, x="input dimension d", y=r"radius $\tau$ of the contour", title="Contours")
     config = own[0].config
     caption = (
@@ -197,4 +208,7 @@ LAZY: dict[str, Draw] = {
     "lazy.subset": draw_subset,
     "lazy.bracket": draw_bracket,
     "lazy.cor3.2": draw_bracket,
+    "lazy.lemmas": draw_lemmas,
+    "lazy.beyond": draw_beyond,
+    "lazy.alg1": draw_algorithm,
 }

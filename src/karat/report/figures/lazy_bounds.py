@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 
 from karat.experiments.record import Record
 from karat.report.figures.picture import Picture
-from karat.report.figures.series import done, draw_series, plain_ticks, seeds_note, table_of
+from karat.report.figures.series import done, draw_series, plain_ticks, round_ticks, seeds_note, table_of
 from karat.report.style import FAINT, INK, PALETTE, finish, new_figure
 
 
@@ -44,22 +44,17 @@ def draw_worst(records: Sequence[Record]) -> list[Picture]:
         if index == 0:
             draw_series(left, d, start, "the start W0", color=INK, line=":", marker="", band=False)
         never = d[np.isnan(short).any(axis=0)]
-        left.plot(never, np.full(len(never), 1.4), linestyle="", marker="x", color=color)
+        text = "median never flips within |x| = 1" if len(never) else None
+        left.plot(never, np.full(len(never), 1.25), linestyle="", marker="x", color=color, label=text)
     left.axhline(1.0, color=FAINT, linewidth=1.0)
-    left.text(
-        0.98,
-        0.965,
-        "x: some worst net never flips within |x| = 1",
-        transform=left.transAxes,
-        ha="right",
-        va="top",
-        fontsize=7,
-        color=INK,
-    )
+    low, high = left.get_ylim()
+    left.set_ylim(low / (high / low) ** 0.7, high)
     for ax in (left, right):
         ax.set_xscale("log")
         plain_ticks(ax, sorted({_d(r) for r in own}))
     finish(left, x="input dimension d", y="flip length along the gradient", title="Longest flip of the ball")
+    left.legend(frameon=False, fontsize=7.5, loc="lower left")
+    round_ticks(left)
     _draw_gradients(right, own)
     widths = sorted({r.config["m"] for r in own})
     text = f"m = {widths[0]}" if len(widths) == 1 else "m = d^2.4, the window's lower end"
@@ -79,14 +74,14 @@ def _draw_gradients(right: Axes, own: Sequence[Record]) -> None:
         draw_series(right, d, table, f"adversary, C0 = {C0:g}", color=PALETTE[index])
     right.axhline(1, color=INK, linestyle=":", linewidth=1.1, label=r"start, $\sqrt{d/2}$")
     right.axhline(0.25 * 2**0.5, color=INK, linestyle="--", linewidth=1.1, label=r"lemma, $\sqrt{d}/4$")
-    right.set_ylim(bottom=0)
+    right.set_ylim(0, 1.5)
     finish(
         right,
         x="input dimension d",
         y=r"smallest $|\nabla f|/\sqrt{d/2}$ of the ball",
         title="Smallest gradient",
     )
-    right.legend(frameon=False, fontsize=8, loc="lower right")
+    right.legend(frameon=False, fontsize=8, loc="upper left", ncol=2)
 
 
 def _d(record: Record) -> float:
@@ -111,6 +106,7 @@ def draw_subset(records: Sequence[Record]) -> list[Picture]:
     draw_series(ax, m, found, "worst subset found", color=PALETTE[1])
     draw_series(ax, m, bound, "printed bound (7)", color=PALETTE[0], line="--", marker="s", band=False)
     ax.axhline(float(cells[0].values["limit"]), color=INK, linestyle=":", linewidth=1.1, label=r"$C_0/\pi$")
+    round_ticks(ax)
     finish(ax, x="width m", y=r"$|\sum_{s \in S} \pm P w_s|/\sqrt{m}$")
     caption = (
         f"d = {d}, C0 = {cells[0].config['C0']:g}. The adversary chooses which neurons near their "

@@ -28,7 +28,7 @@ def draw_theta(records: Sequence[Record]) -> list[Picture]:
     axes = figure.subplots(1, len(groups), squeeze=False, sharey=True)[0]
     for ax, group in zip(axes, groups, strict=True):
         _layers(ax, group)
-    axes[0].set_ylabel("theta = |cos|, mean over live filters", color=INK)
+    axes[0].set_ylabel(r"$\theta = |\cos|$, mean over live filters", color=INK)
     handles, labels = axes[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=3, frameon=False, fontsize=8)
     caption = (
@@ -42,12 +42,16 @@ def draw_theta(records: Sequence[Record]) -> list[Picture]:
 
 
 LINES = (
-    ("start_clean", "theta(w0, w): start and clean", CLEAN, "-", "o"),
-    ("start_robust", "theta(w0, w'): start and robust", ROBUST, "-", "s"),
-    ("clean_robust", "theta(w, w'): clean and robust", "black", "-", "D"),
-    ("clean_control", "control: clean and more clean", GREY, "--", "D"),
-    ("pairs", "theta(w_i, w_j): pairs of clean filters", PALETTE[2], ":", "^"),
+    ("start_clean", r"$\theta(w_0, w)$: start and clean", CLEAN, "-", "o"),
+    ("start_robust", r"$\theta(w_0, w')$: start and robust", ROBUST, "--", "s"),
+    ("clean_robust", r"$\theta(w, w')$: clean and robust", "black", "-", "D"),
+    ("clean_control", r"control: clean and more clean", GREY, "--", "D"),
+    ("pairs", r"$\theta(w_i, w_j)$: pairs of clean filters", PALETTE[2], ":", "^"),
 )
+"""What is drawn: name of the value, label, colour, line and marker."""
+
+SIZES = {"start_clean": 8.0, "start_robust": 4.0}
+"""Markers that often cover each other, the wide one drawn first."""
 
 
 def _layers(ax: Axes, group: Sequence[Record]) -> None:
@@ -59,7 +63,8 @@ def _layers(ax: Axes, group: Sequence[Record]) -> None:
     ax.step(x, values["chance"], where="mid", color=GREY, linewidth=0.9, label="chance")
     for name, label, color, line, marker in LINES:
         mean = np.mean([r.values[name] for r in group], axis=0)
-        ax.plot(x, mean, line, marker=marker, color=color, markersize=5, linewidth=1.4, label=label)
+        size = SIZES.get(name, 5.0)
+        ax.plot(x, mean, line, marker=marker, color=color, markersize=size, linewidth=1.4, label=label)
     decay, exponent = group[0].config["weight_decay"], values["decay_exponent"]
     finish(ax, x="", y="", title=f"weight decay {decay:g} (exponent {exponent:.1f})", legend=False)
     step = max(1, len(layers) // 6)
@@ -98,8 +103,8 @@ def _epochs(groups: Sequence[Sequence[Record]]) -> Picture:
                 fontsize=7.5,
                 color=GREY,
             )
-    axes[0, 0].set_ylabel("theta(w0, w)", color=INK)
-    axes[1, 0].set_ylabel("theta(w, w')", color=INK)
+    axes[0, 0].set_ylabel(r"$\theta(w_0, w)$", color=INK)
+    axes[1, 0].set_ylabel(r"$\theta(w, w')$", color=INK)
     low, high = axes[1, 0].get_ylim()
     axes[1, 0].set_ylim(low - 0.12 * (high - low), high)
     caption = (
@@ -177,8 +182,9 @@ def _frozen_angles(ax: Axes, group: Sequence[Record]) -> None:
         if name in group[0].values:
             mean = np.mean([r.values[name] for r in group], axis=0)
             short = label.partition(":")[0]
-            ax.plot(x, mean, line, marker=marker, color=color, markersize=5, linewidth=1.4, label=short)
+            size = SIZES.get(name, 5.0)
+            ax.plot(x, mean, line, marker=marker, color=color, markersize=size, linewidth=1.4, label=short)
     ax.step(x, group[0].values["chance"], where="mid", color=GREY, linewidth=0.9, label="chance")
-    finish(ax, x="", y="theta at this layer", title="Angles of the layer drawn anew")
+    finish(ax, x="", y=r"$\theta$ at this layer", title="Angles of the layer drawn anew")
     ax.set_xticks(x, layers)
     ax.set_ylim(0, 1.03)

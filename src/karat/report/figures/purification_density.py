@@ -38,6 +38,7 @@ def draw_density(records: Sequence[Record]) -> Picture:
             for name in ("clean_delta", "robust_delta", "image")
         }
         _bars(axes[2], labels, counts)
+        axes[2].set_ylim(0, 1.15 * max(max(row) for row in counts.values()))
         finish(axes[2], x="", y=f"non-zeros at error {level}", title="Blurred-noise atoms", legend=False)
     noise = records[0].values["density"]["noise"]["dct"]["participation"]
     caption = (
@@ -155,7 +156,7 @@ def _lottery(ax: Axes, record: Record, *, legend: bool) -> None:
     ax.plot(lottery["rank"], ":", color=INK, linewidth=1.4, label="rank of the own")
     ax.axhline(0.5, color=FAINT, linewidth=1)
     ax.set_ylim(-0.1, 1.05)
-    start = f"rank at the start {lottery['rank'][0]:.2f}"
+    start = f"First layer: rank at the start {lottery['rank'][0]:.2f}"
     finish(ax, x="epoch of clean training", y="cosine, rank", title=start, legend=legend)
 
 
@@ -170,8 +171,9 @@ def _level(records: Sequence[Record], names: Sequence[str]) -> str:
 
 
 def decay(record: Record, *, long: bool = False) -> str:
-    """The weight decay of a record as a label or a title."""
-    return f"{'Weight decay' if long else 'decay'} {record.config['weight_decay']:g}"
+    """The weight decay of a record as a label, with the learning rate as a title."""
+    value = f"{record.config['weight_decay']:g}"
+    return f"Weight decay {value}, rate {record.config['lr']:g}" if long else f"decay {value}"
 
 
 def net_name(record: Record) -> str:

@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from karat.claims.purification.printed_table import MODES, PRINTED
+from karat.claims.purification.printed_table import ATTACKERS, MODES, PRINTED
 from karat.experiments.record import Record
 from karat.report.figures.image_labels import GREY, SETS, attacker_label, dot, mark, network_label, patch
 from karat.report.figures.picture import Draw, Picture, by_config
@@ -19,6 +19,9 @@ from karat.report.style import INK, PALETTE, finish
 BARS = {"clean": CLEAN, "noise": PALETTE[4], "from_random": PALETTE[5], "from_clean": ROBUST}
 """Trainings in the order of the bars."""
 
+WIDTH = 0.2
+MEASURES = ("strong", "attacker", "accuracy")
+
 
 def draw_table1(records: Sequence[Record]) -> list[Picture]:
     """Robust accuracy of every training under every attacker, printed numbers beside it.
@@ -28,11 +31,22 @@ def draw_table1(records: Sequence[Record]) -> list[Picture]:
     groups = by_config([r for r in records if r.status == "done"])
     if not groups:
         return []
-    widths = [len(group[0].config["attackers"]) for group in groups]
-    figure = Figure(figsize=(1.5 + 2.2 * sum(widths), 3.7), layout="constrained")
-    axes = figure.subplots(1, len(groups), squeeze=False, sharey=True, width_ratios=widths)[0]
-    for ax, group in zip(axes, groups, strict=True):
-        _bars(ax, group)
+    panels = _panels(groups)
+    widths = [max(1.5, len(columns)) for columns in panels.values()]
+    figure = Figure(figsize=(max(7.0, 1.2 + 1.75 * sum(widths)), 3.9), layout="constrained")
+    axes = figure.subplots(1, len(panels), squeeze=False, sharey=True, width_ratios=widths)[0]
+    for ax, ((network, source), columns) in zip(axes, panels.items(), strict=True):
+        for place, (group, index) in enumerate(columns):
+            _bars(ax, place, group, index)
+        title = f"{network_label(network)}\n{SETS.get(source, source)}"
+        finish(ax, x="", y="", title=title, legend=False)
+        names = [group[0].config["attackers"][index] for group, index in columns]
+        ax.set_xticks(range(len(names)), [attacker_label(name) for name in names])
+        ax.tick_params(axis="x", labelsize=9, length=0)
+        ax.grid(visible=False, axis="x")
+        ax.set_ylim(0, 1.02)
+        half = widths[list(panels).index((network, source))] / 2
+        ax.set_xlim((len(names) - 1) / 2 - half, (len(names) - 1) / 2 + half)
     axes[0].set_ylabel("accuracy under strong attack", color=INK)
     handles: list[Any] = [patch(color, MODES[mode]) for mode, color in BARS.items()]
     handles += [
@@ -54,37 +68,49 @@ def draw_table1(records: Sequence[Record]) -> list[Picture]:
     return pictures + _certificates(groups)
 
 
-def _bars(ax: Axes, group: Sequence[Record]) -> None:
+Column = tuple[list[Record], int]
+
+
+def _panels(groups: Sequence[list[Record]]) -> dict[tuple[str, str], list[Column]]:
+    """Columns of each network and image set: records and the index of an attacker, in the table's order."""
+    panels: dict[tuple[str, str], list[Column]] = {}
+    for group in groups:
+        config = group[0].config
+        columns = panels.setdefault((config["network"], config["source"]), [])
+        columns += [(group, index) for index in range(len(config["attackers"]))]
+
+    def place(column: Column) -> int:
+        name = column[0][0].config["attackers"][column[1]]
+        return ATTACKERS.index(name) if name in ATTACKERS else len(ATTACKERS)
+
+    for columns in panels.values():
+        columns.sort(key=place)
+    return panels
+
+
+def _bars(ax: Axes, place: int, group: Sequence[Record], index: int) -> None:
+    """The trainings under one attacker."""
     record = group[0]
-    modes = [mode for mode in BARS if f"{mode}_strong" in record.values]
-    width = 0.84 / len(modes)
-    for index, attacker in enumerate(record.config["attackers"]):
-        for place, mode in enumerate(modes):
-            x = index + (place - (len(modes) - 1) / 2) * width
-            strong, named, clean = (
-                float(np.mean([r.values[f"{mode}_{what}"][index] for r in group]))
-                for what in ("strong", "attacker", "accuracy")
-            )
-            if not np.isfinite(strong):
-                continue
-            size = min(record.config["attacked"], record.values["tested_on"])
-            half = 1.96 * np.sqrt(max(strong * (1 - strong), 1 / size) / size)
-            ax.bar(x, strong, 0.92 * width, color=BARS[mode], zorder=2)
-            ax.plot([x, x], [max(strong - half, 0), strong + half], color=INK, linewidth=0.9, zorder=4)
-            ax.plot([x - 0.4 * width, x + 0.4 * width], [named] * 2, color="black", linewidth=1.8, zorder=5)
-            ax.plot(x, clean, "o", color="white", markeredgecolor=BARS[mode], markersize=5, zorder=5)
-            ax.text(x, strong + half + 0.012, f"{100 * strong:.0f}", ha="center", fontsize=7.5, color=INK)
-            printed = PRINTED.get(mode, {}).get(attacker)
-            if printed is not None:
-                ax.plot(x, printed.robust / 100, "D", color=GREY, markersize=4.5, zorder=6)
-    config = record.config
-    title = f"{network_label(config['network'])}, {SETS[config['source']]}"
-    finish(ax, x="", y="", title=title, legend=False)
-    ax.set_xticks(range(len(config["attackers"])), [attacker_label(a) for a in config["attackers"]])
-    ax.tick_params(axis="x", labelsize=9, length=0)
-    ax.grid(visible=False, axis="x")
-    ax.set_ylim(0, 1.02)
-    ax.set_xlim(-0.55, len(config["attackers"]) - 0.45)
+    attacker, size = record.config["attackers"][index], record.config["attacked"]
+    size = min(size, record.values["tested_on"])
+    shares = {
+        mode: [float(np.mean([r.values[f"{mode}_{what}"][index] for r in group])) for what in MEASURES]
+        for mode in BARS
+        if f"{mode}_strong" in record.values
+    }
+    shares = {mode: found for mode, found in shares.items() if np.isfinite(found[0])}
+    for number, (mode, (strong, named, clean)) in enumerate(shares.items()):
+        x = place + (number - (len(shares) - 1) / 2) * WIDTH
+        half = 1.96 * np.sqrt(max(strong * (1 - strong), 1 / size) / size)
+        ax.bar(x, strong, 0.9 * WIDTH, color=BARS[mode], zorder=2)
+        ax.plot([x, x], [max(strong - half, 0), strong + half], color=INK, linewidth=0.9, zorder=4)
+        ax.plot([x - 0.4 * WIDTH, x + 0.4 * WIDTH], [named] * 2, color="black", linewidth=1.8, zorder=5)
+        ax.plot(x, clean, "o", color="white", markeredgecolor=BARS[mode], markersize=5, zorder=5)
+        top = max(strong + half, named) + 0.014
+        ax.text(x, top, f"{100 * strong:.0f}", ha="center", fontsize=7.5, color=INK, zorder=7)
+        printed = PRINTED.get(mode, {}).get(attacker)
+        if printed is not None and record.config["source"] == "cifar10":
+            ax.plot(x, printed.robust / 100, "D", color=GREY, markersize=4.5, zorder=6, clip_on=False)
 
 
 def _certificates(groups: Sequence[Sequence[Record]]) -> list[Picture]:

@@ -14,6 +14,7 @@ from karat.report.figures.purification_density import (
     CLEAN,
     OTHER,
     ROBUST,
+    decay,
     draw_activity,
     draw_codes,
     draw_density,
@@ -64,7 +65,7 @@ def _filters(records: Sequence[Record]) -> Picture:
     """One block of rows per weight decay: filters at the start, after clean and after robust training."""
     side = restore(records[0].values["filters"]["clean"]).shape
     count = min(MOST, side[0])
-    figure = Figure(figsize=(0.62 * count + 1.6, 2.15 * len(records) + 0.1), layout="constrained")
+    figure = Figure(figsize=(0.62 * count + 1.6, 2.15 * len(records) + 0.1), layout="compressed")
     axes = figure.subplots(len(records), 1, squeeze=False)[:, 0]
     for ax, record in zip(axes, records, strict=True):
         stored = record.values["filters"]
@@ -75,7 +76,7 @@ def _filters(records: Sequence[Record]) -> Picture:
             rows[f"{label}\nroughness {rough:.2f}"] = signed(restore(stored[name])[order])
         left = record.values["leftover_robust"]
         title = (
-            f"Weight decay {record.config['weight_decay']:g}: {left['energy_before']:.0%} of a clean filter "
+            f"{decay(record, long=True)}: {left['energy_before']:.0%} of a clean filter "
             f"is its start, {_forgotten(left)}"
         )
         show_rows(ax, rows, title=title)
@@ -113,9 +114,11 @@ def _decomposition(records: Sequence[Record]) -> Picture:
         ax.set_xticks(np.arange(2), groups)
         ax.grid(False, axis="x")
         cosine = left["cosine"]
-        title = f"Weight decay {record.config['weight_decay']:g}: cos(w' − w, w₀) = {cosine:.2f}"
-        finish(ax, x="", y="roughness Σ|∇u|²", title=title, legend=ax is axes[0])
-        ax.set_ylim(0, 1.18 * max(max(heights) for _, _, heights in bars))
+        title = f"Decay {record.config['weight_decay']:g}: cos(w' − w, w₀) = {cosine:.2f}"
+        finish(ax, x="", y="roughness Σ|∇u|²", title=title, legend=False)
+        ax.set_ylim(0, 1.5 * max(max(heights) for _, _, heights in bars))
+        if ax is axes[0]:
+            ax.legend(frameon=False, fontsize=8, loc="upper right")
     caption = (
         "Mean roughness of unit first-layer filters, as they are and with the component along each filter's "
         "own first weights projected out. What falls on the left and not on the right is the start being "
@@ -132,7 +135,7 @@ def _perturbations(record: Record) -> Picture:
     rows = {"image": images}
     for name, label in (("clean_delta", "clean net"), ("robust_delta", "adversarial")):
         rows[label] = signed(restore(values["shown_deltas"][name]), 0.995)
-    figure = Figure(figsize=(1.05 * len(images) + 1.0, 3.5), layout="constrained")
+    figure = Figure(figsize=(1.05 * len(images) + 1.0, 3.5), layout="compressed")
     show_rows(figure.add_subplot(), rows)
     caption = (
         f"Perturbations of l2 length {record.config['tau']:g} against {net_name(record)} on "
@@ -146,10 +149,11 @@ def _perturbations(record: Record) -> Picture:
 def _rebuilt(record: Record) -> Picture:
     """Images beside what few adversarial filters make of them."""
     values = record.values
-    rows = {"image": restore(values["shown"]), "rebuilt": np.clip(restore(values["rebuilt"]), 0, 1)}
+    label = f"rebuilt from\n{values['rebuilt_share']:.1%} of atoms"
+    rows = {"image": restore(values["shown"]), label: np.clip(restore(values["rebuilt"]), 0, 1)}
     count = min(len(pictures) for pictures in rows.values())
     rows = {name: pictures[:count] for name, pictures in rows.items()}
-    figure = Figure(figsize=(1.05 * count + 1.0, 2.4), layout="constrained")
+    figure = Figure(figsize=(1.05 * count + 1.0, 2.4), layout="compressed")
     show_rows(figure.add_subplot(), rows)
     caption = (
         f"Sparse combinations of adversarially trained first-layer filters: {values['rebuilt_share']:.2%} of "
@@ -164,7 +168,7 @@ def _ascent(record: Record) -> Picture:
     values = record.values
     layers = list(dict.fromkeys(name.split("|", 1)[1] for name in values["ascent_pictures"]))
     count = restore(values["ascent_pictures"][f"clean|{layers[0]}"]).shape[0]
-    figure = Figure(figsize=(1.05 * count + 1.4, 2.55 * len(layers)), layout="constrained")
+    figure = Figure(figsize=(1.05 * count + 1.4, 2.55 * len(layers)), layout="compressed")
     axes = figure.subplots(len(layers), 1, squeeze=False)[:, 0]
     for ax, layer in zip(axes, layers, strict=True):
         rows = {}

@@ -1,9 +1,12 @@
 """Curves over a setting with bands over seeds, straight from records, and guides for power laws."""
 
+import math
 from collections.abc import Callable, Sequence
+from typing import Literal
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.ticker import NullLocator
 
 from karat.experiments.record import Record
 from karat.report.style import INK, PALETTE, mean_and_half_width
@@ -87,6 +90,20 @@ def plain_ticks(ax: Axes, ticks: Sequence[float]) -> None:
     """The given ticks of a logarithmic axis as plain numbers, and no others."""
     ax.set_xticks(list(ticks), [f"{tick:g}" for tick in ticks])
     ax.minorticks_off()
+
+
+def round_ticks(ax: Axes, which: Literal["x", "y"] = "y", *, most: int = 6) -> None:
+    """Plain round numbers on a logarithmic axis whose own labels would be too few or overlap."""
+    low, high = ax.get_xlim() if which == "x" else ax.get_ylim()
+    powers = [10.0**k for k in range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)]
+    for steps in ((1, 1.5, 2, 3, 4, 5, 7), (1, 2, 3, 5, 7), (1, 2, 5), (1, 3), (1,)):
+        ticks = [float(f"{step * power:.3g}") for power in powers for step in steps]
+        ticks = [tick for tick in ticks if low <= tick <= high]
+        if len(ticks) <= most:
+            break
+    axis = ax.xaxis if which == "x" else ax.yaxis
+    axis.set_ticks(ticks, [f"{tick:g}" for tick in ticks])
+    axis.set_minor_locator(NullLocator())
 
 
 def seeds_note(records: Sequence[Record]) -> str:
