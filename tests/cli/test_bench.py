@@ -78,3 +78,16 @@ def test_the_smallest_size_of_the_own_benchmarks_runs(karat):
     assert [row["implementation"] for row in rows[:2]] == ["bisection", "karat, sorted kinks"]
     assert rows[0]["ratio"] == 1
     json.dumps(rows)
+
+
+def test_certificates_are_compared_with_interval_bounds_in_one_run(karat):
+    rows = karat("bench", "certificates", "--quick", "--repeats", "1", "--json").json
+    assert rows[0]["implementation"] == "interval bounds"
+    assert rows[0]["note"].endswith("gap closed 0.0 %")
+    shares = {
+        row["implementation"]: float(row["note"].split("gap closed ")[1].removesuffix(" %"))
+        for row in rows
+        if "note" in row and row["size"] == rows[0]["size"]
+    }
+    assert shares["linear relaxation (CROWN)"] <= shares["slope ascent, 40 steps"] <= 100
+    assert shares["branch and bound, at most 0.5 s"] <= 100.1

@@ -67,7 +67,7 @@ def test_without_time_open_samples_are_counted_against_the_net(karat, write_mode
     with torch.no_grad():
         y = net(x).squeeze(1).sign()
     torch.save({"x": x, "y": y}, tmp_path / "data.pt")
-    asked = ["--model", model, "--data", tmp_path / "data.pt", "--tau", "0.3", "--seconds", "0"]
+    asked = ["--model", model, "--data", tmp_path / "data.pt", "--p", "inf", "--tau", "0.1", "--seconds", "0"]
     found = karat("certify", *asked, "--json").json
     left = found["counts"]["undecided"]
     assert left > 0

@@ -7,10 +7,11 @@ from functools import cache
 import pytest
 import torch
 
+from karat.bounds.lazy import sign_change_bound
 from karat.claims import CHECKS, get_statement, judge_claim
 from karat.experiments import EXPERIMENTS
 from karat.experiments.experiment import cells
-from karat.experiments.lazy import adversarial, flips
+from karat.experiments.lazy import adversarial, flips, lemmas
 from karat.experiments.lazy.digits import Digits
 from karat.lab.execute import execute
 from karat.report.embed import data_uri
@@ -100,12 +101,27 @@ def test_one_trajectory_measures_the_last_net_of_every_ball():
             assert alone[name][0] == together[name][index]
 
 
-def test_printed_second_half_of_the_switching_lemma_is_broken_and_its_first_half_is_not():
+def test_counted_neurons_switch_by_explicit_moves_and_outnumber_the_printed_bound():
+    """A delta of length tau towards the kink and a row moved by V there: the sign of every one changes."""
+    m, d, C0 = 1000, 196, 10.0
+    V, tau = C0 / math.sqrt(m), 1 / math.sqrt(d)
+    g = torch.Generator().manual_seed(0)
+    W = torch.randn(m, d, generator=g, dtype=torch.float64)
+    x = torch.nn.functional.normalize(torch.randn(d, generator=g, dtype=torch.float64), dim=0)
+    z = W @ x
+    counted = torch.flatten(lemmas.can_switch_nearby(W, z.unsqueeze(0), tau, V)[0].nonzero())
+    assert len(counted) > sign_change_bound(m, V, 0.1, tau)
+    for s in counted.tolist():
+        w, length = W[s], torch.linalg.vector_norm(W[s])
+        delta = -torch.sign(z[s]) * min(tau, abs(float(z[s])) / float(length) * (1 - 1e-9)) * w / length
+        p = x + delta
+        row = w - torch.sign(z[s]) * V * (1 + 1e-9) * p / torch.linalg.vector_norm(p)
+        assert bool((w @ p > 0) != (row @ p > 0))
+
+
+def test_certified_single_steps_land():
     for record in records("lazy.lemmas"):
-        values = record.values
-        assert values["can_switch"] <= values["can_switch_bound"]
-        assert values["can_switch_nearby"] > values["can_switch_nearby_bound"]
-        assert values["landed"] == 1.0 or math.isnan(values["landed"])
+        assert record.values["landed"] == 1.0 or math.isnan(record.values["landed"])
 
 
 def test_an_empty_digit_class_is_named():

@@ -265,3 +265,58 @@ def test_the_same_seed_gives_the_same_numbers(outside):
     for value in values:
         value.pop("seconds")
     assert values[0] == values[1]
+
+
+@pytest.mark.parametrize(
+    ("answers", "wanted"),
+    [
+        (("yes", "yes", "yes", "yes"), "yes"),
+        (("yes", "yes", "unknown", "yes"), "unclear"),
+        (("yes", "yes", "no", "yes"), "unclear"),
+        (("yes", "unclear", "no", "yes"), "no"),
+        (("unclear", "yes", "yes", "yes"), "no"),
+    ],
+)
+def test_purification_needs_its_signs_and_robustness_first(answers, wanted):
+    from karat.models.checkpoints.said_of_attacks import SIGNS, purified
+    from karat.models.checkpoints.sentence import Sentence
+
+    parts = [
+        Sentence(topic=topic, answer=answer, text="", evidence=())
+        for topic, answer in zip(SIGNS, answers, strict=True)
+    ]
+    found = purified(parts)
+    assert found.answer == wanted
+    for topic, answer in zip(SIGNS, answers, strict=True):
+        assert (topic in found.text) == (answer != "yes")
+
+
+@pytest.mark.parametrize(
+    ("error", "wanted"), [(0.05, "no"), (0.3, "unclear"), (0.9, "yes"), (math.nan, "unknown")]
+)
+def test_the_regime_follows_from_the_linearisation(probed, error, wanted):
+    from karat.models.checkpoints.said_of_weights import regime
+
+    found = probed("perceptron")[2]
+    pairs = dict.fromkeys(found.kernels.linearised, error)
+    assert regime(pairs, found.kernels.drifts, found.layers).answer == wanted
+
+
+def test_smoothness_alone_is_not_sparser_reconstruction():
+    from karat.models.checkpoints.rebuilding import BLURRED, Rebuilding
+    from karat.models.checkpoints.said_of_attacks import sparse_rebuilding
+
+    def answer(**needed):
+        needed = {BLURRED if name == "blurred" else name: value for name, value in needed.items()}
+        entries = [
+            Rebuilding(dictionary=name, atoms=9, nonzeros=[], errors=[], needed=[value, 0, 0], gap=0)
+            for name, value in needed.items()
+        ]
+        return sparse_rebuilding(entries).answer
+
+    assert answer(before=400.0, after=200.0, blurred=300.0) == "yes"
+    assert answer(before=400.0, after=200.0, blurred=190.0) == "unclear"
+    assert answer(before=400.0, after=380.0, blurred=300.0) == "no"
+    assert answer(before=math.inf, after=200.0, blurred=math.inf) == "yes"
+    assert answer(before=math.inf, after=math.inf, blurred=300.0) == "unknown"
+    assert answer(before=400.0, after=200.0) == "yes"

@@ -15,7 +15,7 @@ class WeightLayer:
     """The weights of one layer.
 
     Args:
-        name: in `module.named_modules()`; kind: conv, linear, attention or matrix;
+        name: in `module.named_modules()`; kind: conv, pointwise (1 x 1), linear, attention or matrix;
         weight: (m, ...) detached, one entry per neuron or filter.
     """
 
@@ -45,7 +45,8 @@ def weight_layers(module: nn.Module) -> list[WeightLayer]:
         if isinstance(part, _TRANSPOSED):
             found.append(WeightLayer(name, "conv", part.weight.detach().transpose(0, 1)))
         elif isinstance(part, _CONVOLUTIONS):
-            found.append(WeightLayer(name, "conv", part.weight.detach()))
+            kind = "conv" if max(part.kernel_size) > 1 else "pointwise"
+            found.append(WeightLayer(name, kind, part.weight.detach()))
         elif isinstance(part, nn.Linear):
             found.append(WeightLayer(name, "linear", part.weight.detach()))
         elif isinstance(part, nn.MultiheadAttention) and part.in_proj_weight is not None:

@@ -192,8 +192,8 @@ MOVEMENT = Experiment(
         ),
         "quick": Preset(
             config=replace(BASE, c=5.6, n=160, lr=0.12, n_test=150, epochs=14),
-            grid={"m": (100, 250, 625), "C0": (8.0, 13.0, 18.0, 25.0, 40.0)},
-            seeds=3,
+            grid={"m": (40, 160, 640), "C0": (8.0, 14.0, 25.0, 40.0)},
+            seeds=4,
             cell_seconds=0.7,
         ),
         "full": Preset(

@@ -197,7 +197,7 @@ FIG5 = Experiment(
             config=replace(BASE, fast_lr=8.0),
             points=(
                 *_points((5, 10, 20, 28), C0=(10.0, 20.0, 40.0)),
-                *_points((7, 14, 25), C0=(10.0, 20.0)),
+                *_points((7, 14), C0=(10.0, 20.0)),
                 *_points((7, 10, 14, 28), m=10_000, C0=(10.0,)),
             ),
             seeds=3,
@@ -232,7 +232,7 @@ FIG2 = Experiment(
         ),
         "quick": Preset(
             config=replace(_RAW, C0=(10.0, 20.0)),
-            grid={"side": (5, 7, 10, 14, 20, 28)},
+            grid={"side": (5, 7, 10, 14, 28)},
             seeds=3,
             cell_seconds=1,
         ),
@@ -260,7 +260,7 @@ PADDING = Experiment(
         ),
         "quick": Preset(
             config=replace(BASE, padded_from=7, C0=(10.0, 20.0)),
-            grid={"side": (7, 10, 14, 20, 28, 40)},
+            grid={"side": (7, 10, 16, 28, 40)},
             seeds=4,
             cell_seconds=0.6,
         ),

@@ -107,9 +107,8 @@ def _measure(
     change = float(largest_gradient_change(net, x, tau, generator=generator, starts=3, steps=8).max())
     return {
         "can_switch": float((z0.abs() <= config.weight_radius).sum(dim=1).max()),
-        # Enough: tau towards the kink, then a row changed by V at a point of length >= 1 - tau.
         "can_switch_nearby": float(
-            (z0.abs() <= tau * norm(start.W, 2) + (1 - tau) * config.weight_radius).sum(dim=1).max()
+            can_switch_nearby(start.W, z0, tau, config.weight_radius).sum(dim=1).max()
         ),
         "switched": float(((z > 0) != (z0 > 0)).sum(dim=1).double().mean()),
         "value": float(f.abs().max()),
@@ -121,6 +120,19 @@ def _measure(
         "subset": max(_subset(start, point, config.weight_radius) for point in few),
         **_single_step(net, x, f, gradient, generator),
     }
+
+
+def can_switch_nearby(W: Tensor, z: Tensor, tau: float, weight_radius: float) -> Tensor:
+    """Neurons that some delta of length <= tau and some row within the radius let change sign at x + delta.
+
+    Enough: tau towards the kink, then a row changed by V at a point of length >= 1 - tau, for |x| = 1.
+
+    Args:
+        W: (m, d); z: (n, m) preactivations; tau, weight_radius: R and V.
+
+    Ref: lazy, Lem B.4
+    """
+    return z.abs() <= tau * norm(W, 2) + (1 - tau) * weight_radius
 
 
 def _supremum(start: TwoLayer, z: Tensor, weight_radius: float) -> Tensor:
@@ -187,7 +199,7 @@ LEMMAS = Experiment(
             cell_seconds=0.3,
         ),
         "quick": Preset(
-            config=BASE,
+            config=replace(BASE, n_test=16),
             points=({"side": 5}, {"side": 14}, {"side": 28}, {"side": 14, "m": 10_000}),
             seeds=3,
             cell_seconds=2,

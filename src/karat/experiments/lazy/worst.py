@@ -131,7 +131,7 @@ WORST = Experiment(
             cell_seconds=0.1,
         ),
         "quick": Preset(
-            config=Config(d=100, m=1600, C0=1.0, steps=12),
+            config=Config(d=100, m=1600, C0=1.0, steps=10),
             points=(*_wide(_D, 1600, 1.0), *_wide(_D, 1600, 10.0)),
             seeds=3,
             cell_seconds=0.6,

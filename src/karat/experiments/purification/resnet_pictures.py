@@ -28,7 +28,7 @@ class Config(PairSetting):
         channels: how many of each deep layer are drawn.
     """
 
-    channels: int = 12
+    channels: int = 8
 
     def __post_init__(self) -> None:
         super().__post_init__()

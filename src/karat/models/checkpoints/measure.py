@@ -106,7 +106,7 @@ class _Run:
             tables = [layers_in_order(net.module, bench.x) for net in (*bench.pair, *bench.nets[:-2])]
             layers = layer_changes(*tables)
             first = find_first_layer(bench)
-            left = self.decompose(first)
+            left = self.attempt("The decomposition along the start", lambda: self.decompose(first), None)
         with self.stage("activity"):
             inputs = bench.some(settings.gate_samples)[0]
             old, new = (net.module for net in bench.pair)
@@ -201,7 +201,7 @@ class _Run:
                 )
                 for old, new in pairs
             },
-            tables={name: (K / K.diagonal().mean()).tolist() for name, K in found.items()},
+            tables={name: (K / K.diagonal().mean().clamp_min(1e-300)).tolist() for name, K in found.items()},
             labels=y.double().tolist(),
         )
 

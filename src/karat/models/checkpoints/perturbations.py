@@ -25,8 +25,8 @@ from karat.probes.density import (
 from karat.probes.principal import principal_coefficients
 from karat.probes.reconstruction import as_targets
 
-LONG = PGD(steps=40)
-REST = Strongest((Steepest(), PGD(steps=20, restarts=3, random_start=True), GradientStep()))
+LONG = PGD(steps=30)
+REST = Strongest((Steepest(), PGD(steps=20, restarts=2, random_start=True), GradientStep()))
 PCA_INPUTS = 1000
 """Inputs whose principal components are a basis; what they do not span is spread over a random complement."""
 
@@ -64,9 +64,10 @@ class TransferRates:
 def strongest_deltas(
     bench: Bench, ball: Ball, settings: ProbeSettings, generator: torch.Generator
 ) -> dict[str, Tensor]:
-    """Perturbations of both nets on the same inputs by the strongest of karat's attacks.
+    """Perturbations of both nets on the same inputs, the strongest of several attacks.
 
-    Long PGD from zero on all inputs; the other members of the strongest attack on those it does not break.
+    Long PGD from zero on all inputs; PGD from random starts, the fast gradient method and the gradient line
+    on those it does not break.
     """
     x, y = bench.some(settings.samples)
     found = {}

@@ -118,9 +118,11 @@ def _features(
 def pictured_layers(module: nn.Module, x: Tensor) -> list[WeightLayer]:
     """A middle and the last hidden layer in the order of the forward pass, convolutions before others."""
     called = [name for name, _ in layer_calls(module, x)]
-    known = {layer.name: layer for layer in weight_layers(module) if layer.kind in ("conv", "linear")}
+    known = {
+        layer.name: layer for layer in weight_layers(module) if layer.kind in ("conv", "pointwise", "linear")
+    }
     hidden = [known[name] for name in called[1:-1] if name in known]
-    wide = [layer for layer in hidden if layer.kind == "conv" and max(layer.weight.shape[2:]) > 1]
+    wide = [layer for layer in hidden if layer.kind == "conv"]
     hidden = wide or hidden
     chosen = {len(hidden) // 2, len(hidden) - 1} if hidden else set()
     return [hidden[index] for index in sorted(chosen)]

@@ -149,8 +149,12 @@ def activity(gates: Sequence[Gate]) -> Sentence | None:
 
 
 def hidden_layers(layers: Sequence[LayerChange]) -> list[LayerChange]:
-    """All layers but the last, which gives the scores; the only one of a net with one layer."""
-    known = [layer for layer in layers if not math.isnan(layer.theta)]
+    """All layers but the last, which gives the scores; the only one of a net with one layer.
+
+    Reading: 1 x 1 convolutions mix channels of one pixel and are no features; they are shown, not counted.
+    """
+    features = [layer for layer in layers if layer.kind != "pointwise"]
+    known = [layer for layer in features if not math.isnan(layer.theta)]
     hidden = [layer for layer in known if layer.name != layers[-1].name]
     return hidden or known or list(layers)
 

@@ -54,11 +54,12 @@ def draw_activity(values: Values) -> Figure:
     active.scatter(old, y, s=30, color=COLOURS["before"], label="before", zorder=2)
     active.scatter(new, y, s=30, color=COLOURS["after"], label="after", zorder=2)
     active.set_xlim(0, max(0.55, 1.05 * float(np.nanmax([*old, *new]))))
-    finish(active, x="share of positive pre-activations", y="", title="Active units")
+    finish(active, x="share of positive pre-activations", y="", title="Active units", legend=False)
     changed.barh(y, _column(gates, "changed"), height=0.6, color=PALETTE[5], label="changed")
     changed.scatter(_column(gates, "chance"), y, marker="|", s=90, color=INK, label="if unrelated")
-    finish(changed, x="share of signs", y="", title="Changed signs")
+    finish(changed, x="share of signs", y="", title="Changed signs", legend=False)
     for axes in (active, changed):
+        axes.legend(frameon=False, fontsize=8, ncols=2, loc="lower right", bbox_to_anchor=(1.02, 0.97))
         axes.xaxis.set_major_formatter(PercentFormatter(1, decimals=0))
     _layer_names(active, [gate["layer"] or gate["name"] for gate in gates])
     return figure

@@ -8,6 +8,7 @@ from matplotlib.figure import Figure
 from karat.report.style import INK
 
 _GAP = 0.08  # of a picture's side, between neighbours
+_LARGEST = 1.08  # inches, a picture's side at most
 
 
 def mosaic(rows: Mapping[str, Sequence[np.ndarray]], *, width: float = 9.4) -> Figure:
@@ -19,12 +20,13 @@ def mosaic(rows: Mapping[str, Sequence[np.ndarray]], *, width: float = 9.4) -> F
     names = list(rows)
     count = max(len(pictures) for pictures in rows.values())
     label = 0.75
-    side = (width - label) / count
+    pixels = max(next(iter(rows.values()))[0].shape[:2])
+    side = min((width - label) / count, _LARGEST if pixels > 8 else _LARGEST / 2)
     figure = Figure(figsize=(width, len(names) * side + 0.05))
     for place, name in enumerate(names):
         strip = _strip(rows[name], count)
         bottom = 1 - (place + 1) / len(names)
-        axes = figure.add_axes((label / width, bottom, 1 - label / width, 0.97 / len(names)))
+        axes = figure.add_axes((label / width, bottom, count * side / width, 0.97 / len(names)))
         axes.imshow(strip, interpolation="nearest", aspect="auto")
         axes.set_axis_off()
         middle = bottom + 0.5 / len(names)

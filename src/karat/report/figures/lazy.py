@@ -26,7 +26,7 @@ POWERS = {
 }
 
 
-TICKS = (25, 49, 100, 196, 400, 784, 1600, 3136)
+TICKS = (25, 49, 100, 196, 256, 400, 784, 1600, 3136)
 
 
 def dimension(record: Record) -> float:

@@ -53,10 +53,9 @@ def draw_lemmas(records: Sequence[Record]) -> list[Picture]:
         f"{config['C1']:g}/sqrt(d); nets "
         "trained to the edge of the ball, suprema over the ball exact where they separate. Left of 1 the "
         "bound "
-        "is violated; vacuous: it allows more than the gradient's own length. The lower bound of Lemma "
-        "B.7 is negative or undefined at all these sizes and has "
-        "no place "
-        f"here. Means over {len({r.seed for r in own})} seeds."
+        "is violated; vacuous: it allows more than the gradient's own length. Lemma B.7 bounds from "
+        "below and "
+        f"is not shown. Means over {len({r.seed for r in own})} seeds."
     )
     return [Picture("Bounds of the lemmas over what was found", caption, figure)]
 

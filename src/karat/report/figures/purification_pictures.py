@@ -116,7 +116,7 @@ def _decomposition(records: Sequence[Record]) -> Picture:
         cosine = left["cosine"]
         title = f"Decay {record.config['weight_decay']:g}: cos(w' − w, w₀) = {cosine:.2f}"
         finish(ax, x="", y="roughness Σ|∇u|²", title=title, legend=False)
-        ax.set_ylim(0, 1.5 * max(max(heights) for _, _, heights in bars))
+        ax.set_ylim(0, 1.5 * max(r.values["leftover_robust"]["rough_before"] for r in records))
         if ax is axes[0]:
             ax.legend(frameon=False, fontsize=8, loc="upper right")
     caption = (
