@@ -94,9 +94,13 @@ def _any_attack(records: Sequence[Record]) -> Finding:
 
 def _regret(records: Sequence[Record]) -> Finding:
     """The largest c that the recursion needed along any run, against C L."""
-    needed = [float(r.values["regret_constant"]) for r in records if r.values["regret_constant"] is not None]
-    limit = curvature_constant(SLOPE_LIPSCHITZ[records[0].config["activation"]])
-    finding = upper_bound_finding(needed, limit, deterministic=True)
+    pairs = [
+        (float(r.values["regret_constant"]), curvature_constant(SLOPE_LIPSCHITZ[r.config["activation"]]))
+        for r in records
+        if r.values["regret_constant"] is not None
+    ]
+    needed, limit = max(pairs, key=lambda pair: pair[0] - pair[1])
+    finding = upper_bound_finding([needed], limit, deterministic=True)
     return with_caveat(
         finding,
         "Largest c for which |W_t - W_*|^2 grows as the recursion allows, over all steps and runs, "

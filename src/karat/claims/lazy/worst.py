@@ -31,7 +31,8 @@ def _window(config: Mapping[str, Any]) -> list[str]:
 
 
 def _theorem(records: Sequence[Record]) -> Finding:
-    """Exponent in d of the C2 that the worst net of the ball needs, inside the window."""
+    """Exponent in d of the C2 that the worst net of the smallest ball needs, inside the window."""
+    records = select(records, C0=min(record.config["C0"] for record in records))
     x, table = curves(records, setting("d"), lambda r: _relative(r, gradient=True))
     finding = power(x, table, 0.0, resolution=0.15)
     if finding.verdict == "fails" and finding.interval is not None and finding.interval.high < 0:

@@ -47,6 +47,16 @@ def table(records: Sequence[Record]) -> Finding:
     finding = least_lead(leads)
     zero = "" if all(zeros) else "Clean nets are not at 0.0% here."
     start = f"From clean leads from random by {min(gaps):.3f} to {max(gaps):.3f}." if gaps else ""
+    lengths = {
+        (r.config["clean_epochs"], r.config["robust_epochs"], r.config.get("random_epochs"))
+        for r in records
+        if "from_random_strong" in r.values
+    }
+    epochs = ", ".join(
+        f"{clean} clean and {robust} adversarial against {random or robust}"
+        for clean, robust, random in sorted(lengths, key=str)
+    )
+    start = f"{start} Epochs: {epochs}." if start else ""
     return noted(
         finding,
         "Accuracy under strong noise-free attacks (without attack).",

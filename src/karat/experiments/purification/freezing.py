@@ -196,7 +196,7 @@ FREEZING = Experiment(
             seeds=1,
             cell_seconds=3,
         ),
-        "quick": Preset(config=_BASE, seeds=1, cell_seconds=200),
+        "quick": Preset(config=_BASE, seeds=1, cell_seconds=160),
         "full": Preset(
             config=replace(
                 _BASE,

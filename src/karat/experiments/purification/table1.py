@@ -229,7 +229,7 @@ TABLE1 = Experiment(
             seeds=1,
             cell_seconds=3,
         ),
-        "quick": Preset(config=_ALEXNET, points=({}, _WEAKER, _RESNET), seeds=1, cell_seconds=220),
+        "quick": Preset(config=_ALEXNET, points=({}, _WEAKER, _RESNET), seeds=1, cell_seconds=180),
         "full": Preset(
             config=replace(
                 _ALEXNET,

@@ -31,7 +31,7 @@ class ProbeSettings:
     certified: int = 20
     seconds: float = 1.0
     smoothed: int = 20
-    draws: int = 1000
+    draws: int = 600
     sigma: float | None = None
     pictured: int = 8
     ascent_steps: int = 150
