@@ -174,13 +174,14 @@ def layer_by_layer(records: Sequence[Record]) -> Finding:
         gains += [(last, first, size) for first, last in zip(before, after, strict=True)]
         shares += _upper(record, "clean_robust_large")
         told.append(
+            f"At {', '.join(_frozen_layers(record))}: robust accuracy {_row(before)} to {_row(after)}, "
             f"theta(w0, w) {_row(_upper(record, 'start_clean'))}, theta(w, w') "
-            f"{_row(_upper(record, 'clean_robust'))} at the layers {', '.join(_frozen_layers(record))}."
+            f"{_row(_upper(record, 'clean_robust'))}."
         )
     finding = least_lead(gains)
     if min(shares) <= MOST:
         finding = _with(finding, "fails")
-    note = "Gain in robust accuracy; most filters of the layer must keep theta(w, w') >= 0.8. "
+    note = "Gain of stage 3 over stage 2; most filters of the layer must keep theta(w, w') >= 0.8. "
     return noted(finding, note + " ".join(told), "What the layer's features look like is not judged here.")
 
 

@@ -116,10 +116,10 @@ def smoothness(entries: Sequence[PictureNumbers], left: Leftover | None) -> Sent
     if left is not None:
         evidence.append(Evidence("energy of before's filters along their start", left.energy_before))
         evidence.append(Evidence("energy of after's filters along their start", left.energy_after))
-        evidence.append(Evidence("share of the smoothing that is the start fading", left.forgotten))
-        share = min(max(left.forgotten, 0.0), 1.0)
         caveat = "Smoothness says nothing about what a filter shows."
-        if not math.isnan(left.forgotten):
+        if answer == "yes" and not math.isnan(left.forgotten):
+            evidence.append(Evidence("share of the smoothing that is the start fading", left.forgotten))
+            share = min(max(left.forgotten, 0.0), 1.0)
             caveat = f"{share:.0%} of the fall in roughness is the start fading, which is not purification."
     return Sentence(
         topic="smoother filters", answer=answer, text=text, evidence=tuple(evidence), caveat=caveat

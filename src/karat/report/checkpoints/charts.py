@@ -35,8 +35,8 @@ def draw_weights(values: Values) -> Figure:
     angles.scatter(_column(layers, "theta"), y, marker="o", s=30, color=COLOURS["after"], label="θ(w, w′)")
     angles.set_xlim(-0.03, 1.03)
     finish(angles, x="mean |cosine|", y="", title="Angles", legend=False)
-    angles.legend(
-        frameon=False, fontsize=7.5, ncols=2, loc="upper left", bbox_to_anchor=(-0.02, -0.13 - 0.5 / len(y))
+    figure.legend(
+        *angles.get_legend_handles_labels(), frameon=False, fontsize=8, ncols=4, loc="outside lower left"
     )
     _bars(relative, _column(layers, "relative"), "|W′ − W| / |W|", "Movement")
     _bars(rows, _column(layers, "row_scaled"), "√m · max row |w′ − w|", "Largest row")

@@ -151,7 +151,16 @@ def _stages(ax: Axes, group: Sequence[Record]) -> None:
         ax.vlines(x, np.maximum(strong - half, 0), strong + half, color=INK, linewidth=0.9, zorder=4)
         ax.plot(x, clean, "o", color="white", markeredgecolor=color, markersize=5, zorder=5)
         for place, value, top in zip(x, strong, strong + half, strict=True):
-            ax.text(place, top + 0.008, f"{100 * value:.0f}", ha="center", fontsize=8, color=INK)
+            ax.text(
+                place,
+                top + 0.01,
+                f"{100 * value:.0f}",
+                ha="center",
+                fontsize=8,
+                color=INK,
+                bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.8},
+                zorder=6,
+            )
     first = float(np.mean([r.values["stage1_strong"] for r in group]))
     ax.axhline(first, color=INK, linewidth=1, linestyle=(0, (5, 3)), zorder=1)
     layers = record.config["layers"]
