@@ -20,10 +20,10 @@ from torch import Tensor
 sys.path.insert(0, str(Path(__file__).parent))
 from timing import compare, main
 
+import karat
 from karat.attacks import PGD
 from karat.core.ball import Ball
 from karat.nets import TwoLayer, as_classifier
-from karat.training.reduction import attacked_margins, gram_net
 
 BENCH = "attacks"
 SIZES = ((1000, 784, 1000), (200, 100, 100), (300, 4000, 100))
@@ -89,12 +89,18 @@ def karat_pgd(task: Problem) -> Attack:
     return lambda: task.margins(task.x + method(classifier, task.x, task.y, task.ball))
 
 
-def karat_products(task: Problem) -> Attack:
-    """On inner products, which are computed anew in every call: margins, no perturbations."""
-    method = PGD(steps=STEPS, keep="last")
-    return lambda: attacked_margins(
-        gram_net(task.net), task.net.preactivations(task.x), task.y, method, task.ball
+def karat_until_broken(task: Problem) -> Attack:
+    """As a user calls it who wants robust accuracy: broken samples are left alone."""
+    return lambda: (
+        karat.attack(
+            task.net, task.x, task.y, task.ball, "pgd", steps=STEPS, keep="last", until_broken=True
+        ).margin
     )
+
+
+def karat_attack(task: Problem) -> Attack:
+    """As a user calls it who wants the last point of every sample; l2 runs on inner products."""
+    return lambda: karat.attack(task.net, task.x, task.y, task.ball, "pgd", steps=STEPS, keep="last").margin
 
 
 class Logits(torch.nn.Module):
@@ -160,9 +166,12 @@ def art(task: Problem) -> Attack | None:
 
 
 def implementations(task: Problem) -> dict[str, Attack]:
-    found = {"plain autograd": plain(task), "karat": karat_pgd(task)}
-    if task.p == 2:
-        found["karat, inner products (margins only)"] = karat_products(task)
+    found = {
+        "plain autograd": plain(task),
+        "karat": karat_attack(task),
+        "karat, until broken": karat_until_broken(task),
+        "karat, dense steps": karat_pgd(task),
+    }
     others = {"Foolbox": foolbox(task), "ART": art(task)}
     return found | {name: attack for name, attack in others.items() if attack is not None}
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 import torch
 
+from karat.claims.printed_table1 import ATTACKERS, PRINTED, reported_text
 from karat.claims.purification.images import (
     PRINTED_EXPONENT,
     angles,
@@ -14,7 +15,6 @@ from karat.claims.purification.images import (
     layer_by_layer,
     table,
 )
-from karat.claims.purification.printed_table import ATTACKERS, PRINTED, reported_text
 from karat.experiments.purification.freezing import FREEZING, frozen_below
 from karat.experiments.purification.image_setting import load, source_or_digits
 from karat.experiments.purification.table1 import TABLE1
@@ -220,10 +220,20 @@ def test_the_table_is_judged_by_its_order_and_says_when_clean_nets_are_not_at_ze
     assert table([_table(from_random_strong=[0.06, 0.31])]).verdict == "inconclusive"
 
 
-def test_the_stronger_of_two_attackers_must_turn_filters_more():
-    assert attackers([_table()]).verdict == "holds"
-    assert attackers([_table(names=("linf:8", "linf:4"))]).verdict == "fails"
-    assert attackers([_table(from_clean_theta=[[0.99, 0.7], [0.9, 0.6]])]).verdict == "fails"
+def test_attackers_are_judged_by_the_robustness_gained_while_filters_stay():
+    strong = _table(names=("l2:0.5:0.12", "l2:1:0.25"))
+    assert attackers([_table(), strong]).verdict == "holds"
+    assert attackers([_table()]).verdict == "inconclusive"  # two of four attackers
+    turned = _table(from_clean_theta=[[0.99, 0.7], [0.9, 0.6]])
+    assert attackers([turned, strong]).verdict == "fails"
+    nothing = _table(from_clean_strong=[0.05, 0.0])
+    assert attackers([nothing, strong]).verdict in ("fails", "inconclusive")
+
+
+def test_the_order_of_attackers_is_noted():
+    assert "The larger of two radii turns filters more." in attackers([_table()]).caveat
+    other = attackers([_table(names=("linf:8", "linf:4"))]).caveat
+    assert "The larger of two radii does not always turn filters more." in other
     assert "No two radii" in attackers([_table(names=("linf:8", "l2:1:0.25"))]).caveat
 
 

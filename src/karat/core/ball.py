@@ -102,6 +102,9 @@ class Ball:
             flat = maximise_linear(rows(g), tau, self.p, *self._sides(g, x))
             return flat.reshape(g.shape)
         if self.p == 2:
+            length = norm(g, 2)
+            if bool((length > torch.finfo(g.dtype).tiny ** 0.5).all()):
+                return g * per_sample(tau / length, g)
             # Dividing by the largest entry first keeps tiny gradients from underflowing when squared.
             top = norm(g, math.inf)
             unit = g / per_sample(torch.where(top > 0, top, 1.0), g)

@@ -5,10 +5,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from karat.attacks import METHODS, AttackResult, Method, run_attack
+from karat.attacks import METHODS, PGD, AttackResult, Method, judge, run_attack
 from karat.core.ball import Ball
 from karat.core.checks import require_choice
 from karat.nets.module import as_classifier
+from karat.nets.two_layer import TwoLayer
 
 
 def attack(
@@ -29,6 +30,8 @@ def attack(
         ball: allowed perturbations; method: an attack or its name; knobs: settings of the named attack;
         generator: needed by attacks that draw random numbers; seeded with 0 when left out.
 
+    l2 PGD on a two-layer net with `keep="last"` runs on inner products, many times faster than gradients.
+
     Returns:
         delta, margin of x + delta (y f, or logit margin) and success (margin <= 0), from the judge.
 
@@ -44,4 +47,10 @@ def attack(
         raise TypeError(f"an attack object takes no further settings, got {', '.join(knobs)}.")
     if generator is None:
         generator = torch.Generator(device=x.device).manual_seed(0)
+    if isinstance(method, PGD) and isinstance(model, TwoLayer) and x.device.type == "cpu":
+        from karat.training.reduction import attack_obstacle, attacked_perturbations
+
+        if attack_obstacle(method, ball) is None:
+            delta = attacked_perturbations(model, x, y, method, ball)
+            return judge(as_classifier(model), x, y, delta, ball, name="PGD")
     return run_attack(method, as_classifier(model), x, y, ball, generator=generator)

@@ -8,8 +8,8 @@ import numpy as np
 
 from karat.claims.claim import Check, Finding, Outcome
 from karat.claims.evaluate import lower_bound_finding, upper_bound_finding
+from karat.claims.printed_table1 import ATTACKERS, reported_text
 from karat.claims.purification.image_records import photographs
-from karat.claims.purification.printed_table import reported_text
 from karat.claims.purification.settings import noted
 from karat.core.statistics import Interval, clopper_pearson
 from karat.experiments.record import Record
@@ -22,6 +22,9 @@ PRINTED_EXPONENT = 1e-4 * 391 * (40 * 0.1 + 10 * 0.01) / (1 - 0.9)
 
 ZERO = 0.0005
 """What is printed as 0.0%."""
+
+LARGE = 0.8
+"""The paper's example of a large theta."""
 
 THETA = ("start_clean_small", "start_robust_small", "clean_robust_large", "pairs_small")
 """Shares of the four clauses: theta(w0, w), theta(w0, w') <= 0.2; theta(w, w') >= 0.8; pairs <= 0.2."""
@@ -186,32 +189,31 @@ def layer_by_layer(records: Sequence[Record]) -> Finding:
 
 
 def attackers(records: Sequence[Record]) -> Finding:
-    """Smallest mean theta(w, w') over attackers and layers after adversarial training from the clean net."""
-    lows, gains, told = [], [], []
+    """Smallest gain in robust accuracy over the attackers; filters must hardly turn, at any layer."""
+    lows, gains, told, seen = [], [], [], set()
     effects: dict[str, dict[str, float]] = {}
     for record in records:
+        values, size = record.values, min(int(record.config["attacked"]), record.values["tested_on"])
         for index, attacker in enumerate(record.config["attackers"]):
-            theta = record.values["from_clean_theta"][index]
+            theta = values["from_clean_theta"][index]
             lows.append(min(theta))
-            gain = record.values["from_clean_strong"][index] - record.values["clean_strong"][index]
-            gains.append(gain)
+            gains.append((values["from_clean_strong"][index], values["clean_strong"][index], size))
+            seen.add(attacker)
             place = f"{record.config['network']}, {record.config['robust_epochs']} epochs"
             effects.setdefault(place, {})[attacker] = 1 - float(np.mean(theta))
-            told.append(f"{place}, {attacker}: mean theta {np.mean(theta):.3f}, gain {gain:.3f}")
-    finding = lower_bound_finding(lows, 0.8, deterministic=True)
-    if min(gains) <= 0:
+            told.append(
+                f"{place}, {attacker}: gain {gains[-1][0] - gains[-1][1]:.3f}, theta {np.mean(theta):.3f}"
+            )
+    finding = least_lead(gains)
+    if min(lows) < LARGE:
         finding = _with(finding, "fails")
-    order = [_stronger(found) for found in effects.values()]
-    known = [value for value in order if value is not None]
-    if known and not all(known):
-        finding = _with(finding, "fails")
-    words = {
-        True: "The stronger of two attackers turns filters more.",
-        False: "The stronger does not turn more.",
-    }
-    missing = "" if known else "No two radii of one attacker were compared."
-    note = words[all(known)] if known else missing
-    return noted(finding, "; ".join(told) + ".", note, "Angles and robustness are judged, not pictures.")
+    elif len(seen) < len(ATTACKERS) and finding.verdict == "holds":
+        finding = _with(finding, "inconclusive")
+    known = [value for value in map(_stronger, effects.values()) if value is not None]
+    order = "No two radii of one attacker were compared."
+    if known:
+        order = f"The larger of two radii {'turns' if all(known) else 'does not always turn'} filters more."
+    return noted(finding, "; ".join(told) + ".", order, "Angles and robustness are judged, not pictures.")
 
 
 def _stronger(effects: Mapping[str, float]) -> bool | None:
@@ -302,6 +304,6 @@ CHECKS = (
         evaluate=attackers,
         hypotheses=photographs,
         reading="Purified is read as: robustness is gained while theta(w, w') stays at least 0.8 on average "
-        "at every layer; the larger of two radii must turn filters more.",
+        "at every layer, for four attackers. That the stronger turns filters more is noted, not judged.",
     ),
 )

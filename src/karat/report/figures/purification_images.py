@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from karat.claims.purification.printed_table import ATTACKERS, MODES, PRINTED
+from karat.claims.printed_table1 import ATTACKERS, MODES, PRINTED
 from karat.experiments.record import Record
 from karat.report.figures.image_labels import GREY, SETS, attacker_label, dot, mark, network_label, patch
 from karat.report.figures.picture import Draw, Picture, by_config
@@ -136,7 +136,7 @@ def _certificates(groups: Sequence[Sequence[Record]]) -> list[Picture]:
         finish(ax, x="certified l2 radius", y="certified accuracy", title=title)
         ax.set_xticks(values["radii"])
         ax.set_ylim(0, 1)
-    first = groups[0][0].config
+    first = panels[0][0][0].config
     caption = (
         f"Majority vote of each net under its noise, {first['votes']} draws, one-sided Clopper-Pearson "
         f"limits at level 0.001 per image, {first['certify']} images. This is a proof about another "

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from karat.claims.purification.printed_table import ATTACKERS, MODES, PRINTED
+from karat.claims.printed_table1 import ATTACKERS, MODES, PRINTED
 from karat.experiments.record import Record
 from karat.report.tables.table import Entry, Make, Table
 
@@ -42,7 +42,7 @@ def table1(records: Sequence[Record]) -> Table:
         for mode in MODES
         if f"{mode}_strong" in group[0].values
     ]
-    seen = {str(row[2]) for row in rows}
+    seen = {str(row[2]) for row in rows if row[10] is not None}
     for attacker in (name for name in ATTACKERS if name not in seen):
         for mode, cells in PRINTED.items():
             cell = cells[attacker]
@@ -70,7 +70,8 @@ def _row(group: Sequence[Record], index: int, attacker: str, mode: str) -> list[
     certified: list[Entry] = [None] * 3
     if proofs[0]:
         certified = [100 * float(share) for share in np.mean(proofs, axis=0)]
-    printed = PRINTED.get(mode, {}).get(attacker)
+    ten = first.config["source"] == "cifar10"
+    printed = PRINTED.get(mode, {}).get(attacker) if ten else None
     return [
         first.config["network"],
         first.config["source"],

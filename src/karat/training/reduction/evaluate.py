@@ -1,4 +1,4 @@
-"""Margins of further points under attack, from inner products alone."""
+"""Margins and perturbations of points under attack, from inner products."""
 
 import torch
 from torch import Tensor
@@ -6,10 +6,11 @@ from torch import Tensor
 from karat.attacks.pgd import PGD
 from karat.core.ball import Ball
 from karat.core.checks import require_labels, require_shape
+from karat.nets.two_layer import TwoLayer
 from karat.training.reduction.attack import Kernel, attack_of, perturb
 from karat.training.reduction.exactness import attack_obstacle
 from karat.training.reduction.factor import pivoted_cholesky
-from karat.training.reduction.gram import GramNet, Perturbed
+from karat.training.reduction.gram import GramNet, Perturbed, gram_net
 
 _ROWS = 256
 
@@ -44,6 +45,26 @@ def attacked_margins(
         perturb(net, P[chosen].contiguous(), y[chosen], attack.rows(chosen), out, kernel=kernel)
         outputs.append(out.f + net.c)
     return y * torch.cat(outputs) if outputs else torch.empty_like(y)
+
+
+def attacked_perturbations(net: TwoLayer, x: Tensor, y: Tensor, method: PGD, ball: Ball) -> Tensor:
+    """Perturbations (n, d) of the attack, found on inner products: the same as the attack's own, faster.
+
+    Args:
+        method, ball: an attack for which `attack_obstacle` is None.
+    """
+    obstacle = attack_obstacle(method, ball)
+    if obstacle is not None:
+        raise ValueError(f"`attacked_perturbations` cannot run this attack: {obstacle}.")
+    y = require_labels(y, len(x)).to(x.dtype)
+    gram, P = gram_net(net), x @ net.W.T
+    attack, delta = attack_of(method, ball, len(x)), torch.empty_like(x)
+    for low in range(0, len(x), _ROWS):
+        chosen = slice(low, min(low + _ROWS, len(x)))
+        out = Perturbed(chosen.stop - low, net.m, x.dtype)
+        perturb(gram, P[chosen].contiguous(), y[chosen], attack.rows(chosen), out)
+        torch.mm(out.U, net.W, out=delta[chosen])
+    return ball.project(delta)  # only rounding is left to project
 
 
 def gaussian_products(net: GramNet, mean: Tensor, y: Tensor, *, generator: torch.Generator) -> Tensor:
