@@ -66,3 +66,32 @@ def test_public_names_are_listed():
     assert {"Ball", "attack", "certify", "probe", "run", "check"} <= set(dir(karat))
     with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
         _ = karat.nothing
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_l2_pgd_on_inner_products_is_the_attack_itself(dtype, monkeypatch):
+    g = torch.Generator().manual_seed(3)
+    net = karat.nets.TwoLayer(
+        torch.randn(30, 50, generator=g, dtype=dtype) / 7,
+        torch.randn(30, generator=g, dtype=dtype),
+        torch.randn(30, generator=g, dtype=dtype) / 5,
+    )
+    x = torch.randn(300, 50, generator=g, dtype=dtype)
+    y = torch.where(net(x) > 0, 1.0, -1.0).to(dtype)
+    ball = karat.Ball(2, torch.linspace(0.0, 2.0, 300, dtype=dtype))
+    method = karat.attacks.PGD(steps=15, keep="last")
+    plain = karat.attacks.run_attack(method, karat.nets.as_classifier(net), x, y, ball)
+    monkeypatch.setattr("karat.models.attacking.run_attack", None)  # the fast way does not need it
+    fast = karat.attack(net, x, y, ball, method)
+    near = 1e-9 if dtype == torch.float64 else 2e-3
+    assert (fast.delta - plain.delta).abs().max() < near
+    assert torch.equal(fast.success, plain.success)
+
+
+def test_attacks_that_leave_the_span_take_the_usual_way():
+    g = torch.Generator().manual_seed(4)
+    net = karat.nets.init.pytorch_default(10, 12, generator=g)
+    x, y = torch.randn(20, 10, generator=g).to(net.W.dtype), torch.ones(20)
+    for ball in (karat.Ball("inf", 0.1), karat.Ball(2, 0.3, box=(-9.0, 9.0))):
+        found = karat.attack(net, x, y, ball, "pgd", steps=5, keep="last")
+        assert bool((found.margin <= net(x) + 1e-6).all())

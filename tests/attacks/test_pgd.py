@@ -141,3 +141,48 @@ def test_smoothed_pgd_refuses_bad_knobs():
         SmoothedPGD(sigma=-1.0)
     with pytest.raises(ValueError, match="`draws` of `SmoothedPGD` must be a whole number >= 1"):
         SmoothedPGD(sigma=0.1, draws=0)
+
+
+@pytest.mark.parametrize("p", [1, 2, math.inf])
+@pytest.mark.parametrize("keep", ["best", "last"])
+def test_stopping_at_broken_samples_breaks_the_same_ones(lab, p, keep):
+    net, (x, y) = lab.random_two_layer(m=40), lab.points(60, 6)
+    tau = torch.linspace(0.02, 0.6, 60, dtype=x.dtype)
+    ball = Ball(p, tau)
+    whole = run_attack(PGD(steps=12), net, x, y, ball)
+    short = run_attack(PGD(steps=12, keep=keep, until_broken=True), net, x, y, ball)
+    assert 5 < int(whole.success.sum()) < 55
+    assert torch.equal(short.success, whole.success)
+    if keep == "best":  # what stays unbroken saw the same points
+        assert torch.equal(short.margin[~whole.success], whole.margin[~whole.success])
+
+
+def test_a_sample_is_left_alone_once_broken(lab):
+    net, (x, y) = lab.random_two_layer(m=40), lab.points(60, 6)
+    wrong = net.margin(x, y) <= 0
+    assert bool(wrong.any())
+    method = PGD(steps=6, restarts=3, until_broken=True)
+    found = run_attack(method, net, x, y, Ball(2, 1.0), generator=seeded())
+    assert not bool(found.delta[wrong].any())
+
+
+def test_stopping_early_costs_fewer_evaluations(lab):
+    net, (x, y) = lab.random_two_layer(m=40), lab.points(60, 6)
+
+    class Counted:
+        rows = 0
+
+        def margin(self, x, y):
+            return net.margin(x, y)
+
+        def margin_and_gradient(self, x, y):
+            self.rows += len(x)
+            return net.margin_and_gradient(x, y)
+
+    counts = []
+    for until_broken in (False, True):
+        counted = Counted()
+        PGD(steps=10, until_broken=until_broken)(counted, x, y, Ball(2, 2.0))
+        counts.append(counted.rows)
+    assert counts[0] == 600
+    assert counts[1] < 400

@@ -105,13 +105,13 @@ class PGD:
         self, classifier: Classifier, x: Tensor, y: Tensor, ball: Ball, delta: Tensor
     ) -> tuple[Tensor, Tensor]:
         """One run: its perturbations and, where they are compared later, their margins."""
-        length = self._length(x, ball)
+        reach = self._reach(x, ball)
         best, best_margin = delta, x.new_full((len(x),), math.inf)
         for _ in range(self.steps):
             margin, gradient = (t.detach() for t in classifier.margin_and_gradient(x + delta, y))
             if self.keep == "best":
                 best, best_margin = better(best, best_margin, delta, margin)
-            delta = self._step(delta, margin, gradient, length, ball, x)
+            delta = self._step(delta, margin, gradient, reach, ball, x)
         if self.keep == "last" and self.restarts == 1:
             return delta, best_margin
         margin = classifier.margin(x + delta, y)
@@ -123,7 +123,7 @@ class PGD:
         """One run that goes on only with the samples still classified correctly."""
         ended, ended_margin = delta.clone(), x.new_full((len(x),), math.inf)
         rows, tau = torch.arange(len(x), device=x.device), ball.radius(x)
-        length, best, best_margin = self._length(x, ball), delta, ended_margin
+        reach, best, best_margin = self._reach(x, ball), delta, ended_margin
         for _ in range(self.steps):
             margin, gradient = (t.detach() for t in classifier.margin_and_gradient(x + delta, y))
             if self.keep == "best":
@@ -131,14 +131,15 @@ class PGD:
             standing = margin > 0
             if not bool(standing.all()):
                 ended[rows[~standing]], ended_margin[rows[~standing]] = delta[~standing], margin[~standing]
-                kept = (rows, tau, length, x, y, delta, margin, gradient, best, best_margin)
-                rows, tau, length, x, y, delta, margin, gradient, best, best_margin = (
+                kept = (rows, tau, x, y, delta, margin, gradient, best, best_margin)
+                rows, tau, x, y, delta, margin, gradient, best, best_margin = (
                     tensor[standing] for tensor in kept
                 )
-                ball = ball.with_tau(tau)
+                ball = ball if isinstance(ball.tau, float) else ball.with_tau(tau)
+                reach = self._reach(x, ball)
             if len(rows) == 0:
                 return ended, ended_margin
-            delta = self._step(delta, margin, gradient, length, ball, x)
+            delta = self._step(delta, margin, gradient, reach, ball, x)
         margin = classifier.margin(x + delta, y)
         if self.keep == "best":
             delta, margin = better(best, best_margin, delta, margin)
@@ -146,22 +147,24 @@ class PGD:
         return ended, ended_margin
 
     def _step(
-        self, delta: Tensor, margin: Tensor, gradient: Tensor, length: Tensor, ball: Ball, x: Tensor
+        self, delta: Tensor, margin: Tensor, gradient: Tensor, reach: Ball, ball: Ball, x: Tensor
     ) -> Tensor:
         """One step against the gradient and back into the ball."""
         if self.gradient == "raw":
+            length = reach.radius(x)
             weight = length if self.loss is None else -length * self.loss.derivative(margin)
             move = gradient * per_sample(weight, x)
         else:
-            p = {"normalised": 2.0, "sign": math.inf}.get(self.gradient, ball.p)
-            move = Ball(p, length).extreme_point(gradient)
+            move = reach.extreme_point(gradient)
         return ball.project(torch.sub(delta, move, out=move), x)
 
-    def _length(self, x: Tensor, ball: Ball) -> Tensor:
+    def _reach(self, x: Tensor, ball: Ball) -> Ball:
+        """Where a step from zero may lead: a ball of the step's length, one per sample if the radius is."""
+        p = {"normalised": 2.0, "sign": math.inf}.get(self.gradient, ball.p)
         if self.step is not None:
-            return x.new_full((len(x),), self.step)
+            return Ball(p, self.step)
         ratio = 2.5 / self.steps if self.step_ratio is None else self.step_ratio
-        return ratio * ball.radius(x)
+        return Ball(p, ratio * (ball.tau if isinstance(ball.tau, float) else ball.radius(x)))
 
 
 def better(delta: Tensor, margin: Tensor, other: Tensor, other_margin: Tensor) -> tuple[Tensor, Tensor]:

@@ -87,6 +87,8 @@ class Ball:
             length = norm(delta, 2).clamp_min(torch.finfo(delta.dtype).tiny)
             return delta * per_sample((tau / length).clamp_max(1), delta)
         if self.p == math.inf:
+            if isinstance(self.tau, float):
+                return delta.clamp(-self.tau, self.tau)
             bound = per_sample(tau, delta)
             return delta.clamp(-bound, bound)
         size = rows(delta.abs())
@@ -111,7 +113,7 @@ class Ball:
             length = norm(unit, 2)
             return unit * per_sample(tau / torch.where(length > 0, length, 1.0), g)
         if self.p == math.inf:
-            return g.sign() * per_sample(tau, g)
+            return g.sign().mul_(self.tau if isinstance(self.tau, float) else per_sample(tau, g))
         flat = rows(g)
         index = flat.abs().argmax(dim=1, keepdim=True)
         point = torch.zeros_like(flat)
