@@ -130,6 +130,13 @@ def test_an_evaluation_that_finds_no_answer_is_inconclusive(make_record):
     assert claim.caveat == "The curve stays above 0.5 on the whole grid: no crossing to report."
 
 
+@pytest.mark.parametrize("evaluate", [lambda records: records[7], lambda records: 1 / (len(records) - 1)])
+def test_too_few_records_are_inconclusive_and_never_an_error(make_record, evaluate):
+    claim = judge_claim(STATEMENT, make_check(evaluate=evaluate), [make_record()])
+    assert (claim.verdict, claim.measured) == ("inconclusive", None)
+    assert claim.caveat == "The records found so far are too few to judge it."
+
+
 def test_a_check_judges_its_own_statement_only():
     with pytest.raises(
         ValueError, match=r"the check of 'benign\.fig1' cannot judge the claim 'benign\.thm3\.1\.3'"

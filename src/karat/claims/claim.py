@@ -78,8 +78,9 @@ def judge_claim(
 
     Reading: diverged and failed cells are left out of the numbers and named in the caveat; if nothing but
     diverged cells is left the claim is `inconclusive`, if all failed it stays unjudged. A ValueError of the
-    evaluation (no crossing on the grid, say) makes it `inconclusive` and becomes the caveat. A hypothesis
-    that any config violates puts the claim `out of regime`; its numbers are kept.
+    evaluation (no crossing on the grid, say) makes it `inconclusive` and becomes the caveat; so does a lack
+    of records, while a sweep still runs. A hypothesis that any config violates puts the claim
+    `out of regime`; its numbers are kept.
 
     Args:
         statement: what the paper says; check: how it is tested, None if it cannot be yet;
@@ -105,6 +106,9 @@ def judge_claim(
         finding = Finding(
             measured=None, interval=None, predicted=None, verdict="inconclusive", caveat=_sentence(error)
         )
+    except (IndexError, ArithmeticError):
+        few = "The records found so far are too few to judge it."
+        finding = Finding(measured=None, interval=None, predicted=None, verdict="inconclusive", caveat=few)
     return _claim(
         statement,
         check,

@@ -120,7 +120,7 @@ def _plates(run: Run) -> list[Plate]:
         return []
     try:
         pictures = FIGURES[run.name](run.records)
-    except (KeyError, TypeError, ValueError) as error:
+    except (LookupError, TypeError, ValueError, ArithmeticError) as error:
         reason = f"The records do not fit this figure ({type(error).__name__}: {error})."
         return [Plate(run=run, title="No figure", caption=reason, image=None)]
     return [_plate(run, picture) for picture in pictures]
