@@ -45,7 +45,7 @@ class Cluster:
         # A test run that is killed leaves nothing behind for long: idle schedulers end, then their workers.
         ports = ("--port", "0", "--dashboard-address", ":0")
         self.scheduler = self._start("scheduler", *ports, "--idle-timeout", "300s")
-        wait_until(self.file.exists)
+        wait_until(lambda: self.file.exists() and self.file.read_text().rstrip().endswith("}"))
         self.address = json.loads(self.file.read_text())["address"]
 
     def _start(self, *arguments):

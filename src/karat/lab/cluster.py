@@ -120,6 +120,7 @@ class _Flight:
     def _answer(self, future: Any) -> Answer | str:
         """The answer, or why the host itself died."""
         from distributed import CancelledError, KilledWorker
+        from distributed.comm.core import CommClosedError
 
         if future.status in ("cancelled", "lost"):
             raise self._lost()
@@ -127,7 +128,7 @@ class _Flight:
             found = future.result()
         except KilledWorker:
             return "its Dask worker was lost"
-        except CancelledError as error:
+        except (CancelledError, CommClosedError) as error:
             raise self._lost() from error
         except (ImportError, AttributeError) as error:
             raise WorkerError(f"a Dask worker cannot load karat: {_line(error)}.") from error
