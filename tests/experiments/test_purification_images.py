@@ -144,6 +144,7 @@ def test_runs_that_disagree_leave_the_angles_open():
     assert (both.verdict, both.measured) == ("inconclusive", 0.1)
     assert "0.10 0.60" in both.caveat
     assert angles([short]).verdict == "fails"
+    assert pytest.approx(1.6, abs=0.05) == PRINTED_EXPONENT
 
 
 def _freezing(**changes):
