@@ -6,8 +6,9 @@ from dataclasses import replace
 import numpy as np
 
 from karat.claims.claim import Finding
+from karat.claims.curves import with_caveat
 from karat.claims.purification.image_records import by_decay, washed
-from karat.claims.purification.settings import at_most, both, noted
+from karat.claims.purification.settings import at_most, both
 from karat.experiments.record import Record
 
 PRINTED_SHARE = 0.0405
@@ -37,7 +38,7 @@ def sparse_inputs(records: Sequence[Record]) -> Finding:
     )
     if finding.verdict == "fails":
         finding = replace(finding, verdict="inconclusive")
-    return noted(finding, note)
+    return with_caveat(finding, note)
 
 
 def sparse_codes(records: Sequence[Record]) -> Finding:
@@ -60,7 +61,7 @@ def sparse_codes(records: Sequence[Record]) -> Finding:
         findings.append(both(first, second, note))
     found = findings[0] if len(findings) == 1 else both(findings[0], findings[1])
     circular = "Robust perturbations are sums of robust filters by construction; blurred noise is neutral."
-    return noted(found, circular)
+    return with_caveat(found, circular)
 
 
 def span(records: Sequence[Record]) -> Finding:
@@ -77,7 +78,7 @@ def span(records: Sequence[Record]) -> Finding:
         f"{values['span_own']['image|robust']:.2f} of images, the start "
         f"{values['span_own']['clean_delta|start']:.2f}."
     )
-    return noted(finding, note)
+    return with_caveat(finding, note)
 
 
 def _common_level(records: Sequence[Record], names: Sequence[str]) -> str:

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from karat.claims.claim import Check, Finding, Outcome
+from karat.claims.curves import with_caveat
 from karat.claims.evaluate import lower_bound_finding, upper_bound_finding
 from karat.claims.printed_table1 import ATTACKERS, reported_text
 from karat.claims.purification.image_records import photographs
-from karat.claims.purification.settings import noted
 from karat.core.statistics import Interval, clopper_pearson
 from karat.experiments.record import Record
 
@@ -61,7 +61,7 @@ def table(records: Sequence[Record]) -> Finding:
         for clean, robust, random in sorted(lengths, key=str)
     )
     start = f"{start} Epochs: {epochs}." if start else ""
-    return noted(
+    return with_caveat(
         finding,
         "Accuracy under strong noise-free attacks (without attack).",
         *told,
@@ -140,7 +140,7 @@ def angles(records: Sequence[Record]) -> Finding:
         f"Shares of live filters at the worst layer: {_row(shares)}. Weight decay times summed rates, the "
         f"exponent by which the start fades, is {PRINTED_EXPONENT:.1f} in the paper's schedule."
     )
-    return noted(finding, note, *told)
+    return with_caveat(finding, note, *told)
 
 
 def _angles_told(record: Record) -> str:
@@ -169,7 +169,9 @@ def frozen(records: Sequence[Record]) -> Finding:
             "is frozen below the first layer: clean training from scratch."
         )
     finding = upper_bound_finding(found, ZERO, deterministic=True)
-    return noted(finding, "Strong noise-free attack, the largest over the layers with frozen ones.", *notes)
+    return with_caveat(
+        finding, "Strong noise-free attack, the largest over the layers with frozen ones.", *notes
+    )
 
 
 def layer_by_layer(records: Sequence[Record]) -> Finding:
@@ -189,7 +191,9 @@ def layer_by_layer(records: Sequence[Record]) -> Finding:
     if min(shares) <= MOST:
         finding = replace(finding, verdict="fails")
     note = "Gain of stage 3 over stage 2; most filters of the layer must keep theta(w, w') >= 0.8. "
-    return noted(finding, note + " ".join(told), "What the layer's features look like is not judged here.")
+    return with_caveat(
+        finding, note + " ".join(told), "What the layer's features look like is not judged here."
+    )
 
 
 def attackers(records: Sequence[Record]) -> Finding:
@@ -217,7 +221,9 @@ def attackers(records: Sequence[Record]) -> Finding:
     order = "No two radii of one attacker were compared."
     if known:
         order = f"The larger of two radii {'turns' if all(known) else 'does not always turn'} filters more."
-    return noted(finding, "; ".join(told) + ".", order, "Angles and robustness are judged, not pictures.")
+    return with_caveat(
+        finding, "; ".join(told) + ".", order, "Angles and robustness are judged, not pictures."
+    )
 
 
 def _stronger(effects: Mapping[str, float]) -> bool | None:

@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 
 from karat.claims.claim import Check, Finding
+from karat.claims.curves import with_caveat
 from karat.claims.evaluate import values_of
-from karat.claims.purification.settings import at_least, at_most, both, mean, noted, plain, regime_of
+from karat.claims.purification.settings import at_least, at_most, both, mean, plain, regime_of
 from karat.claims.purification.trained import PURER
 from karat.experiments.record import Record
 
@@ -61,7 +62,7 @@ def _weak(records: Sequence[Record]) -> Finding:
         "Random "
         "directions do not purify; the theorem asks of them only that their own error is small."
     )
-    return noted(finding, note)
+    return with_caveat(finding, note)
 
 
 def _linear(records: Sequence[Record]) -> Finding:
@@ -100,7 +101,7 @@ def _rung(name: str, better: tuple[str, ...]) -> Any:
             f"{mean(own, 'tau'):.3f}. "
             f"Robust accuracies: {rungs}."
         )
-        return noted(at_least(best, 0.5), note)
+        return with_caveat(at_least(best, 0.5), note)
 
     return evaluate
 

@@ -6,9 +6,10 @@ from typing import Any
 import numpy as np
 
 from karat.claims.claim import Check, Finding
+from karat.claims.curves import with_caveat
 from karat.claims.purification.codes import PRINTED_SHARE, span, sparse_codes, sparse_inputs
 from karat.claims.purification.image_records import by_decay, photographs, washed
-from karat.claims.purification.settings import at_least, at_most, both, noted
+from karat.claims.purification.settings import at_least, at_most, both
 from karat.experiments.record import Record
 
 Evaluate = Callable[[Sequence[Record]], Finding]
@@ -41,7 +42,7 @@ def filters(records: Sequence[Record]) -> Finding:
             f"{told or 'there is no fall'}."
         )
     first = findings[0] if len(findings) == 1 else both(findings[0], findings[1])
-    return noted(first, *notes, "The interval is over filters.")
+    return with_caveat(first, *notes, "The interval is over filters.")
 
 
 def activity(records: Sequence[Record]) -> Finding:
@@ -54,7 +55,7 @@ def activity(records: Sequence[Record]) -> Finding:
         means = (np.mean(start), np.mean(end), np.mean(last))
         told.append(f"Weight decay {decay:g}: {', '.join(f'{mean:.2f}' for mean in means)}.")
     note = "Mean share at the start, after clean and after adversarial training. " + " ".join(told)
-    return noted(at_most(ratios, 1.0), note, "The interval is over rectifiers.")
+    return with_caveat(at_most(ratios, 1.0), note, "The interval is over rectifiers.")
 
 
 def tickets(records: Sequence[Record]) -> Finding:
@@ -73,7 +74,7 @@ def tickets(records: Sequence[Record]) -> Finding:
             f" At weight decay {decay:g} the rank is {rank:.2f}, but there the start still holds {left:.0%} "
             "of the final filter's energy: the lead may be nothing but the remembered start."
         )
-    return noted(at_least(ranks, 0.5), note, "The interval is over filters.")
+    return with_caveat(at_least(ranks, 0.5), note, "The interval is over filters.")
 
 
 def deltas(records: Sequence[Record]) -> Finding:
@@ -106,7 +107,7 @@ def deltas(records: Sequence[Record]) -> Finding:
         f"{told('pixels', 'participation', '.0f')}: density is a statement about a basis of the data. "
         "The interval is over images."
     )
-    return noted(both(at_most(ratios, 1.0), at_least(gains, 0.0)), note, _accuracies(records))
+    return with_caveat(both(at_most(ratios, 1.0), at_least(gains, 0.0)), note, _accuracies(records))
 
 
 def waves_of_features(records: Sequence[Record]) -> Finding:
@@ -117,7 +118,7 @@ def waves_of_features(records: Sequence[Record]) -> Finding:
         f"Gradient ascent from one image, the longest filters of two deep layers: {clean:.0f} waves to "
         f"{robust:.0f}. The interval is over channels. It measures smoothness, not meaning."
     )
-    return noted(at_most(ratios, 1.0), note, _accuracies(records))
+    return with_caveat(at_most(ratios, 1.0), note, _accuracies(records))
 
 
 def smooth_features(records: Sequence[Record]) -> Finding:
@@ -132,7 +133,7 @@ def smooth_features(records: Sequence[Record]) -> Finding:
         f"Last layer: roughness {told[0]}, low-frequency share {told[1]}. The interval is over channels. "
         "Whether a picture shows a thing is for the eye: look at the figure."
     )
-    return noted(at_most(ratios, 1.0), note, _accuracies(records))
+    return with_caveat(at_most(ratios, 1.0), note, _accuracies(records))
 
 
 def _roughness(record: Record, *nets: str) -> list[list[float]]:

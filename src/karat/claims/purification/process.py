@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from karat.claims.claim import Check, Finding
+from karat.claims.curves import with_caveat
 from karat.claims.evaluate import tight_finding, values_of
 from karat.claims.purification.settings import (
     at_least,
@@ -16,7 +17,6 @@ from karat.claims.purification.settings import (
     clean_hypotheses,
     hidden,
     mean,
-    noted,
     plain,
     regime_of,
 )
@@ -100,7 +100,7 @@ def _tickets(records: Sequence[Record]) -> Finding:
         f"{mean(own, 'predicted_potential'):.2f})."
     )
     verdict = "inconclusive" if finding.verdict == "holds" else finding.verdict
-    return noted(replace(finding, verdict=verdict), note)
+    return with_caveat(replace(finding, verdict=verdict), note)
 
 
 def _fractions(records: Sequence[Record]) -> Finding:
@@ -229,7 +229,7 @@ def _drift(records: Sequence[Record]) -> Finding:
     correlation = np.mean([r.values["correlation"][-1] for r in own])
     noise = np.mean([r.values["noise_share"][-1] for r in own])
     finding = tight_finding(values, 1.0, resolution=0.1)
-    return noted(
+    return with_caveat(
         finding,
         f"Measured over predicted drift summed over neurons, on independent samples; neuron by neuron the "
         f"correlation is {correlation:.3f} at the end. The noise term, included, is {noise:+.3f} of the "

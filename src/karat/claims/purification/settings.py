@@ -6,6 +6,7 @@ from typing import Any
 
 from karat.bounds.purification import unmet_clean, unmet_robust
 from karat.claims.claim import Finding
+from karat.claims.curves import with_caveat
 from karat.claims.evaluate import lower_bound_finding, upper_bound_finding, values_of
 from karat.experiments.config import config_from_json
 from karat.experiments.purification.regime import Regime
@@ -52,32 +53,27 @@ def started(records: Sequence[Record], start: str) -> list[Record]:
 
 def at_least(values: Sequence[float], bound: float, *notes: str) -> Finding:
     """A lower bound with notes."""
-    return noted(lower_bound_finding(values, bound), *notes)
+    return with_caveat(lower_bound_finding(values, bound), *notes)
 
 
 def at_most(values: Sequence[float], bound: float, *notes: str) -> Finding:
     """An upper bound with notes."""
-    return noted(upper_bound_finding(values, bound), *notes)
-
-
-def noted(finding: Finding, *notes: str) -> Finding:
-    """The finding with further sentences in its caveat."""
-    return replace(finding, caveat=" ".join(filter(None, [finding.caveat, *notes])))
+    return with_caveat(upper_bound_finding(values, bound), *notes)
 
 
 def both(first: Finding, second: Finding, *notes: str) -> Finding:
     """The first finding's numbers with the worse of two verdicts."""
     order = ("fails", "inconclusive", "holds")
     verdict = min(first.verdict, second.verdict, key=order.index)
-    return noted(replace(first, verdict=verdict), second.caveat, *notes)
+    return with_caveat(replace(first, verdict=verdict), second.caveat, *notes)
 
 
 def hidden(finding: Finding, constant: float, *notes: str) -> Finding:
     """A bound with a hidden constant: missing it at 1 refutes nothing, the needed constant is named."""
     if finding.verdict != "fails":
-        return noted(finding, *notes)
+        return with_caveat(finding, *notes)
     text = f"The hidden constant is taken as 1; the measurement needs {constant:.2g}."
-    return noted(replace(finding, verdict="inconclusive"), text, *notes)
+    return with_caveat(replace(finding, verdict="inconclusive"), text, *notes)
 
 
 def mean(records: Sequence[Record], name: str) -> float:
