@@ -1,6 +1,4 @@
-"""The benign experiments at their tiny size, and the checks that read them."""
-
-from functools import cache
+"""What the benign experiments measure, and malformed settings."""
 
 import pytest
 import torch
@@ -14,23 +12,9 @@ from karat.experiments.experiment import cells
 from karat.lab.execute import execute
 
 
-@cache
-def _records(name: str, **overrides: object) -> list:
-    return [execute(cell) for cell in cells(EXPERIMENTS[name], "tiny", 2, overrides)]
-
-
-def test_every_check_reads_the_records_of_its_experiment() -> None:
-    for check in CHECKS.values():
-        if check.claim_id.startswith("benign"):
-            claim = judge_claim(get_statement(check.claim_id), check, _records(check.experiment), "tiny")
-            assert claim.verdict is not None, check.claim_id
-            assert claim.measured is not None, check.claim_id
-            assert claim.seeds == 2
-
-
-def test_headline_theorem_is_out_of_regime_and_keeps_its_numbers() -> None:
+def test_headline_theorem_is_out_of_regime_and_keeps_its_numbers(records) -> None:
     check = CHECKS["benign.thm3.1.3"]
-    claim = judge_claim(get_statement(check.claim_id), check, _records("benign.thm3.1"), "tiny")
+    claim = judge_claim(get_statement(check.claim_id), check, records("benign.thm3.1"), "tiny")
     assert claim.verdict == "out of regime"
     assert any("Asm 1(1)" in sentence for sentence in claim.hypotheses_unmet)
     assert claim.measured is not None
@@ -53,7 +37,7 @@ def test_equal_seeds_share_noise_across_signals() -> None:
 
 
 def test_huge_learning_rate_is_recorded_as_diverged() -> None:
-    (record, *_) = _records("benign.sec5", lr=1e30)
+    record = execute(cells(EXPERIMENTS["benign.sec5"], "tiny", 1, {"lr": 1e30})[0])
     assert record.status == "diverged"
     assert "diverged at step" in (record.error or "")
 

@@ -1,14 +1,12 @@
-"""The convergence experiments at their tiny size, the checks that read them, and malformed settings."""
+"""What the convergence experiments measure, and malformed settings."""
 
 import math
 from dataclasses import replace
-from functools import cache
 
 import pytest
 import torch
 
 from karat.bounds.convergence import curvature_constant, regret_gap
-from karat.claims import CHECKS, get_statement, judge_claim
 from karat.core.smoothings import SmoothedRelu
 from karat.experiments import EXPERIMENTS
 from karat.experiments.convergence import capacity, joint, kernel
@@ -18,33 +16,9 @@ from karat.experiments.experiment import cells
 from karat.lab.execute import execute
 from karat.nets import init
 from karat.probes.kernel_interpolation import interpolant
-from karat.report.embed import data_uri
-from karat.report.figures import FIGURES
-
-NAMES = [name for name in EXPERIMENTS if name.startswith("convergence.")]
 
 
-@cache
-def records(name):
-    return [execute(cell) for cell in cells(EXPERIMENTS[name], "tiny", 2)]
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_every_cell_finishes_and_every_figure_draws(name):
-    assert [r.error for r in records(name) if r.status != "done"] == []
-    for picture in FIGURES.get(name, lambda _: [])(records(name)):
-        data_uri(picture.figure)
-        assert picture.caption
-
-
-@pytest.mark.parametrize("claim_id", [c for c in CHECKS if c.startswith("convergence.")])
-def test_every_check_reads_the_records_of_its_experiment(claim_id):
-    check = CHECKS[claim_id]
-    claim = judge_claim(get_statement(claim_id), check, records(check.experiment), "tiny")
-    assert claim.verdict is not None, claim.caveat
-
-
-def test_enclosures_of_the_joint_experiment_are_consistent():
+def test_enclosures_of_the_joint_experiment_are_consistent(records):
     for record in records("convergence.vs-lazy"):
         assert 0 <= record.values["bound"] <= record.values["loss"] + 1e-6
         limit = record.config["C0"]
@@ -52,7 +26,7 @@ def test_enclosures_of_the_joint_experiment_are_consistent():
         assert record.values[moved] <= limit * (1 + 1e-4)
 
 
-def test_paired_starts_have_no_gradient_and_unpaired_ones_have_root_half_d():
+def test_paired_starts_have_no_gradient_and_unpaired_ones_have_root_half_d(records):
     for record in records("convergence.vs-lazy"):
         d = record.config["side"] ** 2
         if record.config["start"] == "paired":
@@ -61,7 +35,7 @@ def test_paired_starts_have_no_gradient_and_unpaired_ones_have_root_half_d():
             assert record.values["start_gradient"] == pytest.approx(math.sqrt(d / 2), rel=0.25)
 
 
-def test_small_paired_balls_hold_nets_that_separate_as_much_as_wide_ones():
+def test_small_paired_balls_hold_nets_that_separate_as_much_as_wide_ones(records):
     """Around a paired start the linearised net scales with the ball, so its signs fit into every ball."""
     for record in records("convergence.vs-lazy"):
         assert record.values["largest_train_accuracy"] >= record.values["train_accuracy"]
@@ -69,7 +43,7 @@ def test_small_paired_balls_hold_nets_that_separate_as_much_as_wide_ones():
             assert record.values["largest_train_accuracy"] == record.values["train_accuracy"]
 
 
-def test_gaps_of_all_runs_obey_the_summed_recursion():
+def test_gaps_of_all_runs_obey_the_summed_recursion(records):
     for record in records("convergence.width"):
         config, values = record.config, record.values
         c = curvature_constant(SLOPE_LIPSCHITZ[config["activation"]])
@@ -78,7 +52,7 @@ def test_gaps_of_all_runs_obey_the_summed_recursion():
             assert gap + values["reference_bound"] - values["target_loss"] <= limit
 
 
-def test_lengths_of_a_printed_start_concentrate_at_root_two():
+def test_lengths_of_a_printed_start_concentrate_at_root_two(records):
     for record in records("convergence.thm4.1"):
         assert record.values["wide_norm"] == pytest.approx(math.sqrt(2), rel=0.15)
 

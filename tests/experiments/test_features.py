@@ -1,7 +1,6 @@
-"""The experiments of features at their tiny size, and the checks that read them."""
+"""What the features experiments measure, and malformed settings."""
 
 from dataclasses import replace
-from functools import cache
 
 import pytest
 import torch
@@ -18,37 +17,10 @@ from karat.experiments.features.tables import TINY
 from karat.experiments.features.teachers import classical_minimum
 from karat.lab.execute import execute
 
-NAMES = [name for name in EXPERIMENTS if name.startswith("features.")]
 
-
-@cache
-def _records(name):
-    return [execute(cell, show_traceback=True) for cell in cells(EXPERIMENTS[name], "tiny", 2)]
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_every_experiment_runs_at_its_tiny_size(name):
-    assert {record.status for record in _records(name)} == {"done"}
-
-
-# These checks need images or a curve that the tiny size does not have; they must say so.
-WITHOUT_NUMBERS = {"tab3", "tab5", "fig18", "fig19", "fig23", "fig26"}
-
-
-@pytest.mark.parametrize("claim_id", [check for check in CHECKS if check.startswith("features.")])
-def test_every_check_reads_the_records_of_its_experiment(claim_id):
-    check = CHECKS[claim_id]
-    claim = judge_claim(get_statement(claim_id), check, _records(check.experiment), "tiny")
-    assert claim.verdict is not None
-    if claim_id.removeprefix("features.") in WITHOUT_NUMBERS:
-        assert claim.measured is not None or claim.caveat
-    else:
-        assert claim.measured is not None
-
-
-def test_a_run_away_from_the_printed_size_is_out_of_regime():
+def test_a_run_away_from_the_printed_size_is_out_of_regime(records):
     check = CHECKS["features.tab1"]
-    claim = judge_claim(get_statement(check.claim_id), check, _records(check.experiment), "tiny")
+    claim = judge_claim(get_statement(check.claim_id), check, records(check.experiment), "tiny")
     assert claim.verdict == "out of regime"
     assert claim.hypotheses_unmet[0].startswith("Tab 1: d = 500")
 

@@ -12,6 +12,7 @@ from torch import Tensor
 from karat.attacks.pgd import PGD
 from karat.attacks.steepest import Steepest
 from karat.core import Ball, Diverged, LeakyRelu, Relu, ShapeError, Softplus, Squared
+from karat.core.compiled import compiled
 from karat.nets.init import pytorch_default, small_odd, symmetric
 from karat.nets.two_layer import TwoLayer
 from karat.training import Adversary, Constant, CubicNorms, Ramp, Trainer, TwoInfBall
@@ -23,7 +24,6 @@ from karat.training.reduction import (
     train_exact,
 )
 from karat.training.reduction.attack import attack_of, perturb
-from karat.training.reduction.compiled import compiled
 from karat.training.reduction.gram import Perturbed
 from karat.training.reduction.symmetric_update import add_symmetric
 

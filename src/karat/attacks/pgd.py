@@ -7,6 +7,7 @@ from typing import Literal, get_args
 import torch
 from torch import Tensor
 
+from karat.attacks.hinges import Hinges, Walk, hinges_of
 from karat.attacks.method import Method, require_generator
 from karat.core.ball import Ball
 from karat.core.checks import require_choice, require_integer, require_number
@@ -82,7 +83,7 @@ class PGD:
         generator: torch.Generator | None = None,
     ) -> Tensor:
         """Perturbations shaped like x; a generator is needed only if something is random."""
-        run = self._run_until_broken if self.until_broken else self._run
+        run = self._run
         delta, margin = run(classifier, x, y, ball, self._first(classifier, x, y, ball, generator))
         for _ in range(self.restarts - 1):
             start = ball.sample(x, generator=require_generator(generator, "PGD"))
@@ -105,6 +106,34 @@ class PGD:
         self, classifier: Classifier, x: Tensor, y: Tensor, ball: Ball, delta: Tensor
     ) -> tuple[Tensor, Tensor]:
         """One run: its perturbations and, where they are compared later, their margins."""
+        if self.gradient in ("steepest", "sign"):
+            hinges = hinges_of(classifier, x, y, ball, self.steps)
+            if hinges is not None:
+                return self._run_by_signs(hinges, classifier, x, y, ball, delta)
+        run = self._run_until_broken if self.until_broken else self._run_to_the_end
+        return run(classifier, x, y, ball, delta)
+
+    def _run_by_signs(
+        self, hinges: Hinges, classifier: Classifier, x: Tensor, y: Tensor, ball: Ball, delta: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        """One run by changes of sign, with dense steps for the samples where those are cheaper."""
+        step, tau, best = self._reach(x, ball).radius(x), ball.radius(x), self.keep == "best"
+        walk = Walk(hinges, step, tau, self.steps, watch=best, until_broken=self.until_broken)
+        last, best_found, margin = walk(x, delta)
+        found, done = best_found if best else last, len(last)
+        if not best and self.restarts > 1:
+            margin = classifier.margin(x[:done] + found, y[:done])
+        if done == len(x):
+            return found, margin
+        run = self._run_until_broken if self.until_broken else self._run_to_the_end
+        rest = ball if isinstance(ball.tau, float) else ball.with_tau(tau[done:])
+        other, other_margin = run(classifier, x[done:], y[done:], rest, delta[done:])
+        return torch.cat([found, other]), torch.cat([margin, other_margin])
+
+    def _run_to_the_end(
+        self, classifier: Classifier, x: Tensor, y: Tensor, ball: Ball, delta: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        """One run with the gradients of all samples at every step."""
         reach = self._reach(x, ball)
         best, best_margin = delta, x.new_full((len(x),), math.inf)
         for _ in range(self.steps):

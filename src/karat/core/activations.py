@@ -192,3 +192,10 @@ ACTIVATIONS: dict[str, type[Activation]] = {
     "smoothed_truncated_relu": SmoothedTruncatedRelu,
     "softplus": Softplus,
 }
+
+
+def leaky_slope(activation: Activation) -> float | None:
+    """Slope on the negative side of an activation whose only kink is at 0; None for all others."""
+    if isinstance(activation, Relu):
+        return 0.0
+    return activation.slope if isinstance(activation, LeakyRelu) else None

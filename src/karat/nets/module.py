@@ -9,6 +9,7 @@ from torch import Tensor
 
 from karat.core.checks import ShapeError, require_labels
 from karat.core.classifier import Classifier
+from karat.nets.hinges import Hinges, hinges
 from karat.nets.line import Line, line
 from karat.nets.net import Net
 
@@ -56,6 +57,10 @@ class NetClassifier:
     def line(self, x: Tensor, direction: Tensor, y: Tensor) -> Line | None:
         """The margin on the rays x + t direction, by neurons; None unless the net has one hidden layer."""
         return line(self.net, x, direction, require_labels(y, len(x)).to(x))
+
+    def hinges(self, x: Tensor, y: Tensor) -> Hinges | None:
+        """The net by its neurons; None unless it is two-layer with a ReLU or leaky ReLU."""
+        return hinges(self.net, require_labels(y, len(x)).to(x))
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from karat.core.checks import require_labels
+from karat.core.compiled import scalar_like
 from karat.nets.net import check_input
 from karat.nets.odd_two_layer import OddTwoLayer
 from karat.training.odd.kernels import (
@@ -15,7 +16,6 @@ from karat.training.odd.kernels import (
     smooth_gates,
     table,
 )
-from karat.training.reduction.compiled import scalar_like
 
 # Share of open gates up to which visiting them one by one beats a dense product.
 _SPARSE = 0.11

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import erfc, erfcx
 
-from karat.training.reduction.compiled import compiled
+from karat.core.compiled import compiled
 
 Array = NDArray[np.floating]
 

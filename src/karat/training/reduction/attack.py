@@ -5,9 +5,9 @@ from typing import Any, Literal
 import torch
 from torch import Tensor
 
-from karat.core.activations import Activation, LeakyRelu, Relu
+from karat.core.activations import leaky_slope
 from karat.core.ball import Ball
-from karat.training.reduction.compiled import scalar_like
+from karat.core.compiled import scalar_like
 from karat.training.reduction.flips import flip_attack
 from karat.training.reduction.gram import ROUNDING, Attack, GramNet, Perturbed, dense_attack, leave_alone
 from karat.training.reduction.weighting import gradient_weights
@@ -23,13 +23,6 @@ def attack_of(method: Any, ball: Ball, n: int) -> Attack:
     else:
         length = radius * (2.5 / method.steps if method.step_ratio is None else method.step_ratio)
     return Attack(radius, length, method.steps)
-
-
-def leaky_slope(activation: Activation) -> float | None:
-    """Slope on the negative side of an activation whose only kink is at 0; None for all others."""
-    if isinstance(activation, Relu):
-        return 0.0
-    return activation.slope if isinstance(activation, LeakyRelu) else None
 
 
 def perturb(

@@ -5,7 +5,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from karat.training.reduction.compiled import compiled
+from karat.core.compiled import compiled
 from karat.training.reduction.gram import Perturbed
 from karat.training.reduction.symmetric_update import add_symmetric
 

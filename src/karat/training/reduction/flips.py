@@ -5,7 +5,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from karat.training.reduction.compiled import compiled
+from karat.core.compiled import compiled
 
 Array = NDArray[np.floating]
 

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
-from karat.training.reduction.compiled import compiled, scalar_like
+from karat.core.compiled import compiled, scalar_like
 
 Array = NDArray[np.floating]
 

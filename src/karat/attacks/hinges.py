@@ -1,0 +1,154 @@
+"""A two-layer net of hinges: what a classifier may offer so that l_inf steps are taken by changes of sign."""
+
+import math
+from typing import Protocol, runtime_checkable
+
+import torch
+from torch import Tensor
+
+from karat.core.ball import Ball
+from karat.core.classifier import Classifier
+
+# Below this many products (samples x neurons x coordinates x steps) dense steps are over at once.
+WORTH = 1e7
+# Of the products of dense steps; each one of the walk costs several times as much.
+LIMIT = 0.1
+# Samples walked before the work is judged, and then at a time.
+FIRST, CHUNK = 16, 512
+ROUNDING = 32.0
+
+
+class Hinges(Protocol):
+    """A net whose neurons are straight on either side of zero.
+
+    margin(x) = sign * (offset + sum_s weight_s phi(<w_s, x> + bias_s)),   phi(z) = max(z, slope z)
+    """
+
+    @property
+    def W(self) -> Tensor:
+        """Hidden weights, (m, d)."""
+        ...
+
+    @property
+    def bias(self) -> Tensor:
+        """Hidden biases, (m,)."""
+        ...
+
+    @property
+    def weight(self) -> Tensor:
+        """Output weights with every scaling inside, (m,)."""
+        ...
+
+    @property
+    def offset(self) -> Tensor:
+        """Output offset, ()."""
+        ...
+
+    @property
+    def slope(self) -> float:
+        """Derivative of phi below zero, between 0 and 1."""
+        ...
+
+    @property
+    def sign(self) -> Tensor:
+        """Labels +-1, (n,)."""
+        ...
+
+
+@runtime_checkable
+class HasHinges(Protocol):
+    """A classifier that may know its net as hinges; None when this net is none."""
+
+    def hinges(self, x: Tensor, y: Tensor) -> Hinges | None:
+        """The net with the labels y of the samples x."""
+        ...
+
+
+def hinges_of(classifier: Classifier, x: Tensor, y: Tensor, ball: Ball, steps: int) -> Hinges | None:
+    """The net as hinges if a walk by signs is possible and worth it: in a plain l_inf ball, on the CPU."""
+    if ball.p != math.inf or ball.box is not None or steps < 2 or x.dim() != 2 or x.device.type != "cpu":
+        return None
+    if x.dtype not in (torch.float32, torch.float64) or not isinstance(classifier, HasHinges):
+        return None
+    found = classifier.hinges(x, y)
+    if found is None or found.W.dtype != x.dtype or found.W.shape[1] != x.shape[1]:
+        return None
+    return found if x.numel() * len(found.W) * steps >= WORTH else None
+
+
+class Walk:
+    """Sign descent in an l_inf ball, sample by sample.
+
+    Args:
+        hinges: the net and the labels; step, tau: (n,) length of a step and radius; steps: their number;
+        watch: keep the best point of every sample; until_broken: leave a sample once its margin is <= 0.
+    """
+
+    def __init__(
+        self, hinges: Hinges, step: Tensor, tau: Tensor, steps: int, *, watch: bool, until_broken: bool
+    ) -> None:
+        self._net, self._step, self._tau, self._steps = hinges, step, tau, steps
+        self._watch, self._until_broken = watch or until_broken, until_broken
+        self._W, self._weight = hinges.W.detach().contiguous(), hinges.weight.detach().contiguous()
+        self._columns = self._W.T.contiguous()
+
+    def __call__(self, x: Tensor, delta: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Last point, best point and best margin of the first samples, the best ones only if watched.
+
+        The walk ends before a sample where it is hard (so many signs change that dense steps are cheaper) or
+        meets infinities; what comes after it is left to dense steps.
+        """
+        parts, low, share = [(delta[:0], delta[:0], delta.new_empty(0))], 0, 0.0
+        while low < len(x) and share < LIMIT:
+            rows = slice(low, low + (CHUNK if low else FIRST))
+            found, share = self._walk(x[rows], delta[rows], rows)
+            if found is None:
+                break
+            parts.append(found)
+            low += len(found[0])
+        last, best, margin = (torch.cat(part) for part in zip(*parts, strict=True))
+        return last, best, margin
+
+    def _walk(
+        self, x: Tensor, start: Tensor, rows: slice
+    ) -> tuple[tuple[Tensor, Tensor, Tensor] | None, float]:
+        """Some samples; None if something is not finite. Then the work as a share of that of dense steps."""
+        from karat.attacks.sign_walk import sign_walk  # Numba takes a second to import
+        from karat.core.compiled import scalar_like
+
+        W, columns, weight, slope = self._W, self._columns, self._weight, self._net.slope
+        sign, step, tau = (t[rows].contiguous() for t in (self._net.sign, self._step, self._tau))
+        offset = self._net.offset.detach()
+        H = torch.addmm(self._net.bias.detach(), x + start, columns)
+        active = H > 0
+        G = (torch.where(active, weight, slope * weight) * sign.unsqueeze(1)) @ W
+        margin = sign * (torch.where(active, H, slope * H) @ weight + offset)
+        if not bool(torch.isfinite(G).all() & torch.isfinite(margin).all()):
+            return None, 0.0
+        bound, best = tau.unsqueeze(1), start.clone()
+        last = (start - step.unsqueeze(1) * G.sign()).clamp(-bound, bound)
+        if self._until_broken:
+            last = torch.where((margin <= 0).unsqueeze(1), start, last)
+        move = last - start
+        work = sign_walk(
+            H.numpy(),
+            G.numpy(),
+            last.numpy(),
+            move.numpy(),
+            (move @ columns).numpy(),
+            W.numpy(),
+            columns.numpy(),
+            weight.numpy(),
+            scalar_like(slope, x),
+            scalar_like(float(offset), x),
+            scalar_like(ROUNDING * torch.finfo(x.dtype).eps, x),
+            sign.numpy(),
+            step.numpy(),
+            tau.numpy(),
+            self._steps,
+            self._watch,
+            self._until_broken,
+            best.numpy(),
+            margin.numpy(),
+        )
+        return (last, best, margin), work / (2 * self._steps * len(x) * W.numel())
