@@ -69,7 +69,8 @@ def test_public_names_are_listed():
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-def test_l2_pgd_on_inner_products_is_the_attack_itself(dtype, monkeypatch):
+@pytest.mark.parametrize("knobs", [{"keep": "last"}, {}, {"until_broken": True}], ids=str)
+def test_l2_pgd_on_inner_products_is_the_attack_itself(dtype, knobs, monkeypatch):
     g = torch.Generator().manual_seed(3)
     net = karat.nets.TwoLayer(
         torch.randn(30, 50, generator=g, dtype=dtype) / 7,
@@ -79,7 +80,7 @@ def test_l2_pgd_on_inner_products_is_the_attack_itself(dtype, monkeypatch):
     x = torch.randn(300, 50, generator=g, dtype=dtype)
     y = torch.where(net(x) > 0, 1.0, -1.0).to(dtype)
     ball = karat.Ball(2, torch.linspace(0.0, 2.0, 300, dtype=dtype))
-    method = karat.attacks.PGD(steps=15, keep="last")
+    method = karat.attacks.PGD(steps=15, **knobs)
     plain = karat.attacks.run_attack(method, karat.nets.as_classifier(net), x, y, ball)
     monkeypatch.setattr("karat.models.attacking.run_attack", None)  # the fast way does not need it
     fast = karat.attack(net, x, y, ball, method)

@@ -75,7 +75,7 @@ def test_it_is_pgd(always, activation, tau, keep):
         {"gradient": "sign", "steps": 100},
         {"start": lambda classifier, x, y, ball, *, generator=None: ball.project(x)},
     ],
-    ids=str,
+    ids=lambda knobs: " ".join(knobs),
 )
 @pytest.mark.parametrize("biases", [True, False])
 def test_it_is_pgd_with_every_knob(always, knobs, biases):

@@ -81,38 +81,41 @@ class Walk:
 
     Args:
         hinges: the net and the labels; step, tau: (n,) length of a step and radius; steps: their number;
-        watch: keep the best point of every sample; until_broken: leave a sample once its margin is <= 0.
+        keep_best: return the best point of every sample; until_broken: leave it once its margin is <= 0.
     """
 
     def __init__(
-        self, hinges: Hinges, step: Tensor, tau: Tensor, steps: int, *, watch: bool, until_broken: bool
+        self, hinges: Hinges, step: Tensor, tau: Tensor, steps: int, *, keep_best: bool, until_broken: bool
     ) -> None:
         self._net, self._step, self._tau, self._steps = hinges, step, tau, steps
-        self._watch, self._until_broken = watch or until_broken, until_broken
+        self._keep_best, self._until_broken, self._watch = keep_best, until_broken, keep_best or until_broken
         self._W, self._weight = hinges.W.detach().contiguous(), hinges.weight.detach().contiguous()
         self._columns = self._W.T.contiguous()
 
-    def __call__(self, x: Tensor, delta: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Last point, best point and best margin of the first samples, the best ones only if watched.
+    def __call__(self, x: Tensor, delta: Tensor) -> tuple[Tensor, Tensor]:
+        """Points (the best ones if watched, else the last ones) and best margins of the first samples.
 
-        The walk ends before a sample where it is hard (so many signs change that dense steps are cheaper) or
-        meets infinities; what comes after it is left to dense steps.
+        The walk ends before a sample where something is not finite, or after samples that were hard (so many
+        signs changed that dense steps are cheaper); what comes then is left to dense steps.
         """
-        parts, low, share = [(delta[:0], delta[:0], delta.new_empty(0))], 0, 0.0
+        last, margin = torch.empty_like(x), x.new_empty(len(x))
+        best = torch.empty_like(x) if self._watch else last
+        low, share = 0, 0.0
         while low < len(x) and share < LIMIT:
-            rows = slice(low, low + (CHUNK if low else FIRST))
-            found, share = self._walk(x[rows], delta[rows], rows)
+            rows = slice(low, min(len(x), low + (CHUNK if low else FIRST)))
+            found = self._walk(x[rows], delta[rows], rows, last[rows], best[rows], margin[rows])
             if found is None:
                 break
-            parts.append(found)
-            low += len(found[0])
-        last, best, margin = (torch.cat(part) for part in zip(*parts, strict=True))
-        return last, best, margin
+            low, share = rows.stop, found
+        return (best if self._keep_best else last)[:low], margin[:low]
 
     def _walk(
-        self, x: Tensor, start: Tensor, rows: slice
-    ) -> tuple[tuple[Tensor, Tensor, Tensor] | None, float]:
-        """Some samples; None if something is not finite. Then the work as a share of that of dense steps."""
+        self, x: Tensor, start: Tensor, rows: slice, last: Tensor, best: Tensor, best_margin: Tensor
+    ) -> float | None:
+        """Write the outcome for some samples; returns the work as a share of that of dense steps.
+
+        None if something is not finite: then nothing is said of these samples.
+        """
         from karat.attacks.sign_walk import sign_walk  # Numba takes a second to import
         from karat.core.compiled import scalar_like
 
@@ -122,13 +125,16 @@ class Walk:
         H = torch.addmm(self._net.bias.detach(), x + start, columns)
         active = H > 0
         G = (torch.where(active, weight, slope * weight) * sign.unsqueeze(1)) @ W
-        margin = sign * (torch.where(active, H, slope * H) @ weight + offset)
-        if not bool(torch.isfinite(G).all() & torch.isfinite(margin).all()):
-            return None, 0.0
-        bound, best = tau.unsqueeze(1), start.clone()
-        last = (start - step.unsqueeze(1) * G.sign()).clamp(-bound, bound)
+        torch.mul(sign, torch.where(active, H, slope * H) @ weight + offset, out=best_margin)
+        if not bool(torch.isfinite(G.sum(dim=1) + best_margin).all()):
+            return None
+        bound = tau.unsqueeze(1)
+        torch.clamp(torch.addcmul(start, G.sign(), step.unsqueeze(1), value=-1), -bound, bound, out=last)
         if self._until_broken:
-            last = torch.where((margin <= 0).unsqueeze(1), start, last)
+            broken = best_margin <= 0
+            last[broken] = start[broken]
+        if self._watch:
+            best.copy_(start)
         move = last - start
         work = sign_walk(
             H.numpy(),
@@ -149,6 +155,6 @@ class Walk:
             self._watch,
             self._until_broken,
             best.numpy(),
-            margin.numpy(),
+            best_margin.numpy(),
         )
-        return (last, best, margin), work / (2 * self._steps * len(x) * W.numel())
+        return work / (2 * self._steps * len(x) * W.numel())

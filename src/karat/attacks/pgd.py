@@ -118,9 +118,9 @@ class PGD:
     ) -> tuple[Tensor, Tensor]:
         """One run by changes of sign, with dense steps for the samples where those are cheaper."""
         step, tau, best = self._reach(x, ball).radius(x), ball.radius(x), self.keep == "best"
-        walk = Walk(hinges, step, tau, self.steps, watch=best, until_broken=self.until_broken)
-        last, best_found, margin = walk(x, delta)
-        found, done = best_found if best else last, len(last)
+        walk = Walk(hinges, step, tau, self.steps, keep_best=best, until_broken=self.until_broken)
+        found, margin = walk(x, delta)
+        done = len(found)
         if not best and self.restarts > 1:
             margin = classifier.margin(x[:done] + found, y[:done])
         if done == len(x):

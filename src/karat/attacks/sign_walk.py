@@ -8,8 +8,6 @@ from karat.core.compiled import compiled
 Array = NDArray[np.floating]
 Indices = NDArray[np.int64]
 
-_BLOCK = 64
-
 
 @compiled(reorder=True)
 def _advance(h: Array, r: Array, side: Array) -> float:
@@ -25,25 +23,6 @@ def _advance(h: Array, r: Array, side: Array) -> float:
 
 
 @compiled(reorder=True)
-def _find_crossed(h: Array, side: Array, found: Indices) -> int:
-    """Indices of the neurons that changed side; a neuron at exactly zero counts as inactive."""
-    one = side[0] * side[0]
-    zero = one - one
-    count, m = 0, h.shape[0]
-    for low in range(0, m, _BLOCK):
-        high = min(low + _BLOCK, m)
-        crossed = zero
-        for s in range(low, high):
-            crossed += one if h[s] * side[s] <= zero else zero
-        if crossed > zero:
-            for s in range(low, high):
-                if (h[s] > zero) != (side[s] > zero):
-                    found[count] = s
-                    count += 1
-    return count
-
-
-@compiled(reorder=True)
 def _margin(h: Array, weight: Array, slope: float) -> float:
     zero = slope - slope
     total = zero
@@ -53,112 +32,113 @@ def _margin(h: Array, weight: Array, slope: float) -> float:
 
 
 @compiled()
-def _add(total: Array, row: Array, weight: float) -> None:
-    for s in range(row.shape[0]):
-        total[s] += weight * row[s]
-
-
-@compiled()
-def _go_on(delta: Array, move: Array, times: float, tau: float) -> None:
-    """delta <- delta + times move, inside the ball."""
-    for j in range(delta.shape[0]):
-        delta[j] = min(max(delta[j] + times * move[j], -tau), tau)
+def _add_rows(total: Array, matrix: Array, index: Indices, amount: Array, count: int) -> None:
+    """total <- total + sum_k amount_k matrix[index_k], four rows at a time."""
+    whole = count - count % 4
+    for k in range(0, whole, 4):
+        p, q, u, v = amount[k], amount[k + 1], amount[k + 2], amount[k + 3]
+        P, Q, U, V = matrix[index[k]], matrix[index[k + 1]], matrix[index[k + 2]], matrix[index[k + 3]]
+        for s in range(total.shape[0]):
+            total[s] += (p * P[s] + q * Q[s]) + (u * U[s] + v * V[s])
+    for k in range(whole, count):
+        p, P = amount[k], matrix[index[k]]
+        for s in range(total.shape[0]):
+            total[s] += p * P[s]
 
 
 @compiled(reorder=True)
 def _turn(
     g: Array, delta: Array, move: Array, new: Array, step: float, tau: float, tiny: float, one: float
-) -> tuple[float, float, float]:
+) -> tuple[float, float]:
     """delta <- clip(delta - step sign g); the move made goes to `new`.
 
     Returns:
-        how many coordinates move otherwise than before, how many move at all, and how far all of these can go
-        on before one of them meets its bound.
+        how many coordinates move otherwise than before, and how many move at all.
     """
     zero = one - one
-    changed, moving, room = zero, zero, tau + tau
+    changed, moving = zero, zero
     for j in range(g.shape[0]):
-        s = -step if g[j] > zero else (step if g[j] < zero else zero)
-        t = delta[j] + s
-        kept = min(max(t, -tau), tau)
-        e = s if kept == t else kept - delta[j]
+        s = step if g[j] < zero else zero
+        s = -step if g[j] > zero else s
+        before = delta[j]
+        t = before + s
+        kept = -tau if t < -tau else t
+        kept = tau if kept > tau else kept
+        e = s if kept == t else kept - before
         e = e if abs(e) > tiny else zero
-        left = tau - kept if e > zero else tau + kept
-        room = min(room, left if e != zero else tau + tau)
         changed += one if e != move[j] else zero
         moving += one if e != zero else zero
         new[j] = e
         delta[j] = kept
-    return changed, moving, room
+    return changed, moving
 
 
 @compiled()
-def _follow(r: Array, move: Array, new: Array, columns: Array, rebuild: bool) -> int:
-    """r <- W new and move <- new, by the columns that matter; returns how many those were."""
+def _differences(new: Array, move: Array, from_zero: bool, index: Indices, amount: Array) -> int:
+    """Where and by how much `new` differs from `move`, or from zero; then move <- new. Returns how often."""
+    zero = new[0] - new[0]
     count = 0
-    if rebuild:
-        r[:] = 0
-    for j in range(move.shape[0]):
-        before = new[j] - new[j] if rebuild else move[j]
-        if new[j] != before:
-            _add(r, columns[j], new[j] - before)
-            count += 1
+    for j in range(new.shape[0]):
+        difference = new[j] if from_zero else new[j] - move[j]
+        index[count] = j
+        amount[count] = difference
+        count += 1 if difference != zero else 0
     move[:] = new
     return count
 
 
 @compiled()
-def _flip(
-    count: int, found: Indices, g: Array, side: Array, weight: Array, bend: float, W: Array, active: int
-) -> int:
-    """The neurons found change side; g follows. Returns how many are active now."""
+def _switch(
+    h: Array, side: Array, weight: Array, bend: float, index: Indices, amount: Array
+) -> tuple[int, int]:
+    """Neurons that changed side change it, and the weights by which their rows enter the gradient.
+
+    A neuron at exactly zero counts as inactive.
+
+    Returns:
+        how many, and how many more are active than before.
+    """
     zero = bend - bend
-    for k in range(count):
-        s = found[k]
-        if side[s] > zero:
-            _add(g, W[s], -(weight[s] * bend))
-            active -= 1
-        else:
-            _add(g, W[s], weight[s] * bend)
-            active += 1
-        side[s] = -side[s]
-    return active
+    count, more = 0, 0
+    for s in range(h.shape[0]):
+        if (h[s] > zero) != (side[s] > zero):
+            index[count] = s
+            amount[count] = -(weight[s] * bend) if side[s] > zero else weight[s] * bend
+            more += -1 if side[s] > zero else 1
+            side[s] = -side[s]
+            count += 1
+    return count, more
 
 
 @compiled()
 def _descend(
-    g: Array,
-    delta: Array,
-    move: Array,
-    best: Array,
-    r: Array,
+    point: tuple[Array, Array, Array, Array, Array],
     neurons: Array,
-    W: Array,
-    columns: Array,
-    slope: float,
+    net: tuple[Array, Array, float],
     scalars: Array,
     steps: int,
     watch: bool,
     until_broken: bool,
-    found: Indices,
-    new: Array,
+    scratch: tuple[Array, Array, Indices],
 ) -> int:
-    """All steps of one sample; scalars: step, tau, tiny, offset, one, best margin. Returns the work."""
+    """All steps of one sample; returns the work.
+
+    Args:
+        point: g, delta, move, best and r of the sample; neurons: h, side and weight; net: W, columns, slope;
+        scalars: step, tau, tiny, offset, one and the best margin; scratch: new, amount, index.
+    """
+    (g, delta, move, best, r), (W, columns, slope), (new, amount, index) = point, net, scratch
     h, side, weight = neurons[0], neurons[1], neurons[2]
     step, tau, tiny, offset, one = scalars[0], scalars[1], scalars[2], scalars[3], scalars[4]
     zero = one - one
-    active, m, d = 0, h.shape[0], g.shape[0]
+    active, work, m, d = 0, 0, h.shape[0], g.shape[0]
     for s in range(m):
         active += 1 if side[s] > zero else 0
-    # The first move may have met a bound, so the second one is looked at in any case.
-    free, pending, work = zero, zero, 0
     for t in range(1, steps + 1):
         crossed = _advance(h, r, side)
         if watch:
             margin = offset + _margin(h, weight, slope)
             if margin < scalars[5]:
-                _go_on(delta, move, pending, tau)
-                pending = zero
                 best[:] = delta
                 scalars[5] = margin
                 if until_broken and margin <= zero:
@@ -166,22 +146,21 @@ def _descend(
         if t == steps:
             break
         if crossed > zero:
-            count = _find_crossed(h, side, found)
-            active = _flip(count, found, g, side, weight, one - slope, W, active)
+            count, more = _switch(h, side, weight, one - slope, index, amount)
+            active += more
             work += count * d
             if active == 0 and slope == zero:
-                g[:] = 0  # flat: what is left of g is rounding
-        elif free >= one:
-            free -= one
-            pending += one
-            continue
-        _go_on(delta, move, pending, tau)
-        pending = zero
-        changed, moving, room = _turn(g, delta, move, new, step, tau, tiny, one)
+                g[:] = zero  # flat here: what is left of g is rounding
+            else:
+                _add_rows(g, W, index, amount, count)
+        changed, moving = _turn(g, delta, move, new, step, tau, tiny, one)
         if changed > zero:
-            work += m * _follow(r, move, new, columns, moving < changed)
-        free = np.floor(room / step)
-    _go_on(delta, move, pending, tau)
+            afresh = moving < changed
+            if afresh:
+                r[:] = zero
+            count = _differences(new, move, afresh, index, amount)
+            work += count * m
+            _add_rows(r, columns, index, amount, count)
     return work
 
 
@@ -212,9 +191,10 @@ def sign_walk(
         f(x) = sum_s weight_s phi(h_s) + offset,   h = W x + b,   phi(z) = max(z, slope z)
         delta <- clip(delta - step sign g, -tau, tau),   g = sign sum_s weight_s phi'(h_s) w_s
 
-    A step moves h by r = W move. As long as no neuron changes side, g and with it the move stay as they are,
-    until a coordinate meets its bound: such a step is one pass over m numbers. When neuron s changes side,
-    a multiple of w_s is added to g; when coordinate j moves otherwise than before, one of column j to r.
+    A step moves h by r = W move. As long as no neuron changes side, g stays as it is, and so does the move
+    until a coordinate meets its bound: such a step is one pass over m and over d numbers. When neuron s
+    changes side, a multiple of w_s is added to g; when coordinate j moves otherwise than before, one of
+    column j to r. The arithmetic is that of dense steps in another order.
 
     Args:
         H: (n, m) h at the start, out: scratch; G: (n, d) g at the start, out: scratch;
@@ -230,7 +210,8 @@ def sign_walk(
     """
     n, m = H.shape
     neurons, scalars = np.empty((3, m), H.dtype), np.ones(6, H.dtype)
-    found, new = np.empty(m, np.int64), np.empty(delta.shape[1], H.dtype)
+    d = delta.shape[1]
+    scratch = (np.empty(d, H.dtype), np.empty(m + d, H.dtype), np.empty(m + d, np.int64))
     one = scalars[4]
     zero = one - one
     work = 0
@@ -243,22 +224,7 @@ def sign_walk(
             neurons[0, s] = H[i, s]
             neurons[1, s] = one if H[i, s] > zero else -one
             neurons[2, s] = sign[i] * weight[s]
-        work += _descend(
-            G[i],
-            delta[i],
-            move[i],
-            best[i],
-            R[i],
-            neurons,
-            W,
-            columns,
-            slope,
-            scalars,
-            steps,
-            watch,
-            until_broken,
-            found,
-            new,
-        )
+        point = (G[i], delta[i], move[i], best[i], R[i])
+        work += _descend(point, neurons, (W, columns, slope), scalars, steps, watch, until_broken, scratch)
         best_margin[i] = scalars[5]
     return work

@@ -22,7 +22,7 @@ def attack_of(method: Any, ball: Ball, n: int) -> Attack:
         length = torch.full_like(radius, method.step)
     else:
         length = radius * (2.5 / method.steps if method.step_ratio is None else method.step_ratio)
-    return Attack(radius, length, method.steps)
+    return Attack(radius, length, method.steps, method.keep == "best", method.until_broken)
 
 
 def perturb(
@@ -72,4 +72,7 @@ def _perturb_by_flips(
         out.U.numpy(),
         out.F.numpy(),
         out.f.numpy(),
+        float(net.c),
+        attack.keep_best,
+        attack.until_broken,
     )

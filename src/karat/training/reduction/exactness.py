@@ -23,10 +23,6 @@ def attack_obstacle(method: Any, ball: Ball) -> str | None:
         return "the attack starts from another attack"
     if method.gradient not in ("steepest", "normalised"):
         return f"the attack uses the {method.gradient} gradient, not the normalised one"
-    if method.until_broken:
-        return "the attack leaves samples alone once they are broken"
-    if method.keep != "last":
-        return 'the attack keeps its best point, and the engine follows the last one (`keep="last"`)'
     return None
 
 

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from karat.core.compiled import compiled
 
 Array = NDArray[np.floating]
+Indices = NDArray[np.int64]
 
 _BLOCK = 64
 
@@ -34,7 +35,7 @@ def _advance(v: Array, q: Array, p: Array, side: Array, shrink: float, pull: flo
 
 
 @compiled(reorder=True)
-def _find(v: Array, p: Array, side: Array, found: NDArray[np.int64]) -> int:
+def _find(v: Array, p: Array, side: Array, found: Indices) -> int:
     """Indices of the neurons that changed side; a neuron at exactly zero counts as inactive."""
     one = side[0] * side[0]
     zero = one - one
@@ -89,33 +90,57 @@ def _flip(
     return dz, square, along
 
 
+@compiled(reorder=True)
+def _output(v: Array, p: Array, w: Array, slope: float) -> float:
+    zero = slope - slope
+    total = zero
+    for s in range(w.shape[0]):
+        h = v[s] + p[s]
+        total += w[s] * (h if h > zero else slope * h)
+    return total
+
+
+@compiled()
+def _remember(best: Array, v: Array, z: Array, base: float, rest: Array) -> None:
+    """best <- (v, u) of the present point, u = base z + rest."""
+    for s in range(z.shape[0]):
+        best[0, s] = v[s]
+        best[1, s] = base * z[s] + rest[s]
+
+
 @compiled()
 def _descend(
     z: Array,
-    w: Array,
-    slope: float,
-    G: Array,
+    net: tuple[Array, float, Array],
     rows: Array,
     typed: Array,
-    pull: float,
-    radius: float,
-    floor: float,
+    limits: tuple[float, float, float],
     steps: int,
-    rest: Array,
-    found: NDArray[np.int64],
-    touched: NDArray[np.int64],
-    is_touched: NDArray[np.uint8],
+    trace: tuple[Array, Array, Indices, Indices, NDArray[np.uint8]],
+    goal: tuple[float, float, bool, bool],
 ) -> tuple[float, int, int]:
     """All steps for one loaded sample; u = base z + rest at the end, rest being zero except where touched.
+
+    Args:
+        net: w, slope, G; rows: p, v, q, side of the sample; limits: pull, radius, floor;
+        trace: rest, best, found, touched, is_touched; goal: sign, c, watch, until_broken. With `watch`, best
+            holds v and u of the point of smallest margin; with `until_broken` steps end once it is <= 0.
 
     Returns:
         base, how many neurons were touched, and how often one changed side.
     """
+    (w, slope, G), (pull, radius, floor), (sign, c, watch, until_broken) = net, limits, goal
+    rest, best, found, touched, is_touched = trace
     padded = found.shape[0]
     p, v, q, side = rows[0, :padded], rows[1, :padded], rows[2, :padded], rows[3, :padded]
     square = float(_dot(z, q[: z.shape[0]]))
-    along, size, base, count, flips = 0.0, 0.0, 0.0, 0, 0
+    along, size, base, count, flips, smallest = 0.0, 0.0, 0.0, 0, 0, 0.0
+    if watch:
+        smallest = sign * (float(_output(v, p, w, slope)) + c)
+        best[:] = slope - slope
     for _ in range(steps):
+        if until_broken and smallest <= 0:
+            break
         e = pull / math.sqrt(square) if square > floor else 0.0
         size += 2 * e * along + e * e * square
         r = 1.0
@@ -127,9 +152,9 @@ def _descend(
         typed[0], typed[1] = r, r * e
         for j in range(count):
             rest[touched[j]] *= typed[0]
-        if _advance(v, q, p, side, typed[0], typed[1]) == 0:
-            continue
-        crossed = _find(v, p, side, found)
+        crossed = 0
+        if _advance(v, q, p, side, typed[0], typed[1]) > 0:
+            crossed = _find(v, p, side, found)
         flips += crossed
         for j in range(crossed):
             s = found[j]
@@ -141,6 +166,11 @@ def _descend(
                 is_touched[s] = 1
                 touched[count] = s
                 count += 1
+        if watch:
+            margin = sign * (float(_output(v, p, w, slope)) + c)
+            if margin < smallest:
+                smallest, typed[0] = margin, base
+                _remember(best, v, z, typed[0], rest)
     return base, count, flips
 
 
@@ -162,6 +192,9 @@ def flip_attack(
     U: Array,
     F: Array,
     f: Array,
+    c: float,
+    keep_best: bool,
+    until_broken: bool,
 ) -> int:
     """Projected gradient descent on sign_i f(x_i), one sample after the other, in the Gram form.
 
@@ -172,13 +205,15 @@ def flip_attack(
 
     The scalars |grad f|^2 = z.q, <delta, grad f> = z.v and |delta|^2 are carried along. When neuron s changes
     side, z_s moves by dz and q by dz G_s; a step without flips is one pass over m numbers in the first cache.
-    The arithmetic is that of the dense form in another order, with no early exit.
+    The arithmetic is that of the dense form in another order.
 
     Args:
         P: (n, m); b, w: (m,); slope: an array scalar of P's type; G: (m, m); Q: (n, m) Z G at the start;
         sign, radius, length: (n,) float64; floor: (n,) float64, |grad f|^2 up to this counts as zero;
         steps: of the attack; Z: (n, m) gradient weights, in: at the start, out: at the end;
-        H, U, F, f: out: <w_s, x_i + delta_i>, u_i, phi of the perturbed preactivations, and F w.
+        H, U, F, f: out: <w_s, x_i + delta_i>, u_i, phi of the perturbed preactivations, and F w;
+        c: output bias; keep_best: end at the point of smallest margin met instead of the last one;
+        until_broken: leave a sample once its margin is <= 0.
 
     Returns:
         how often a neuron changed side, over all samples.
@@ -188,24 +223,26 @@ def flip_attack(
     # Rows shifted by one cache line: equal offsets within a page would make every load wait for a store.
     rows = np.empty((4, padded + 16), P.dtype)
     p, v, q, side = rows[0, :padded], rows[1, :padded], rows[2, :padded], rows[3, :padded]
-    rest, typed = np.zeros(m, P.dtype), np.ones(2, P.dtype)
+    rest, best, typed = np.zeros(m, P.dtype), np.empty((2, m), P.dtype), np.ones(2, P.dtype)
     found, touched, is_touched = np.empty(padded, np.int64), np.empty(m, np.int64), np.zeros(m, np.uint8)
+    trace = (rest, best, found, touched, is_touched)
     one, zero = typed[0], slope - slope
     total = 0
     for i in range(n):
         _load(P[i], b, Q[i], p, v, q, side, one)
         pull = -sign[i] * length[i]
-        base, count, flips = _descend(
-            Z[i], w, slope, G, rows, typed, pull, radius[i], floor[i], steps, rest, found, touched, is_touched
-        )
+        limits, goal = (pull, radius[i], floor[i]), (sign[i], c, keep_best or until_broken, until_broken)
+        base, count, flips = _descend(Z[i], (w, slope, G), rows, typed, limits, steps, trace, goal)
         total += flips
-        typed[0] = base
-        last = typed[0]
+        if not keep_best:
+            typed[0] = base
+            _remember(best, v, Z[i], typed[0], rest)
         for s in range(m):
-            H[i, s] = P[i, s] + v[s]
-            h = p[s] + v[s]
+            H[i, s] = P[i, s] + best[0, s]
+            U[i, s] = best[1, s]
+            h = p[s] + best[0, s]
+            Z[i, s] = w[s] if h > zero else w[s] * slope
             F[i, s] = h if h > zero else slope * h
-            U[i, s] = last * Z[i, s] + rest[s]
         f[i] = _dot(F[i], w)
         for j in range(count):
             is_touched[touched[j]] = 0

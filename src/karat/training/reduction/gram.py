@@ -1,6 +1,6 @@
 """A two-layer net known only through inner products, and the attack that needs nothing else."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
@@ -47,21 +47,25 @@ def gram_net(net: TwoLayer) -> GramNet:
 
 @dataclass(frozen=True)
 class Attack:
-    """Projected gradient descent in the l2 ball from delta = 0, normalised gradient, last iterate.
+    """Projected gradient descent in the l2 ball from delta = 0, normalised gradient.
 
         delta <- Project(delta - y length grad f / |grad f|),   |delta_i| <= radius_i
 
     Args:
-        radius, length: (n,) float64, of every sample; steps: of the attack.
+        radius, length: (n,) float64, of every sample; steps: of the attack;
+        keep_best: end at the point of smallest margin met, the start included, instead of the last one;
+        until_broken: leave a sample once its margin is <= 0.
     """
 
     radius: Tensor
     length: Tensor
     steps: int
+    keep_best: bool = False
+    until_broken: bool = False
 
     def rows(self, chosen: slice) -> "Attack":
         """The attack on some of the samples."""
-        return Attack(self.radius[chosen], self.length[chosen], self.steps)
+        return replace(self, radius=self.radius[chosen], length=self.length[chosen])
 
 
 class Perturbed:
@@ -111,13 +115,16 @@ def dense_attack(net: GramNet, P: Tensor, sign: Tensor, attack: Attack, out: Per
     radius, length = attack.radius.to(dtype), attack.length.to(dtype)
     square_length = torch.zeros_like(radius)
     floor = None
+    watch, best = attack.keep_best or attack.until_broken, (U.clone(), V.clone())
+    smallest = sign * net.output(P)
     for _ in range(attack.steps):
         torch.mul(net.activation.derivative(preactivation + V), net.w, out=Z)
         if floor is None:
             floor = ROUNDING * torch.finfo(dtype).eps * (Z.square() @ diagonal)
         torch.mm(Z, net.G, out=Q)
         square, along = torch.linalg.vecdot(Z, Q), torch.linalg.vecdot(Z, V)
-        e = torch.where(square > floor, -sign * length * square.clamp_min(0).rsqrt(), 0.0)
+        moves = (square > floor) & (smallest > 0) if attack.until_broken else square > floor
+        e = torch.where(moves, -sign * length * square.clamp_min(0).rsqrt(), 0.0)
         moved = (square_length + 2 * e * along + e.square() * square).clamp_min(0)
         outside = moved > radius.square()
         r = torch.where(outside, radius * moved.rsqrt(), 1.0)
@@ -125,5 +132,13 @@ def dense_attack(net: GramNet, P: Tensor, sign: Tensor, attack: Attack, out: Per
         r, e = r.unsqueeze(1), e.unsqueeze(1)
         V.addcmul_(Q, e).mul_(r)
         U.addcmul_(Z, e).mul_(r)
+        if watch:
+            margin = sign * net.output(P + V)
+            wins = (margin < smallest).unsqueeze(1)
+            best = torch.where(wins, U, best[0]), torch.where(wins, V, best[1])
+            smallest = torch.minimum(margin, smallest)
+    if attack.keep_best:
+        U.copy_(best[0])
+        V = best[1]
     torch.add(P, V, out=out.H)
     describe(net, out)
