@@ -91,9 +91,15 @@ def test_radii_may_differ_and_vanish(always):
 
 
 def test_samples_beyond_the_first_chunks(always, monkeypatch):
-    monkeypatch.setattr(hinges, "CHUNK", 7)
+    monkeypatch.setattr(hinges, "CHUNK", 7 * 30)
     classifier, x, y = problem()
     compare(PGD(), classifier, x, y, Ball(math.inf, torch.full((len(x),), 0.2, dtype=x.dtype)))
+
+
+def test_strides_and_graphs_do_not_matter(always):
+    classifier, x, y = problem()
+    transposed = x.T.contiguous().T.requires_grad_()
+    compare(PGD(until_broken=True), classifier, transposed, y, Ball(math.inf, 0.2))
 
 
 def test_where_many_signs_change_the_rest_is_stepped(always, monkeypatch):

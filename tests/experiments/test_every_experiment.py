@@ -7,8 +7,17 @@ from karat.experiments import EXPERIMENTS
 from karat.report.embed import data_uri
 from karat.report.figures import FIGURES
 
-# These checks need images, widths or a curve that the tiny size does not have; they must say so.
-WITHOUT_NUMBERS: set[str] = set()
+# These need images, printed settings or a power of ten more neurons than the tiny size has, and say so.
+WITHOUT_NUMBERS = {
+    "features.tab3",
+    "features.tab5",
+    "features.fig18",
+    "features.fig19",
+    "features.fig23",
+    "features.fig26",
+    "lazy.thm3.1",
+    "lazy.lem4.4",
+}
 
 
 def judged(check, found):
@@ -28,10 +37,8 @@ def test_it_runs_draws_and_is_judged(name, records):
         claim = judged(check, found)
         assert claim.verdict is not None, (check.claim_id, claim.caveat)
         assert claim.seeds == 2
-        if check.claim_id in WITHOUT_NUMBERS:
-            assert claim.caveat
-        else:
-            assert claim.measured is not None, (check.claim_id, claim.caveat)
+        numbers = claim.measured is not None
+        assert numbers or (check.claim_id in WITHOUT_NUMBERS and claim.caveat), check.claim_id
         assert judged(check, found[:1]).verdict is not None  # a sweep that has just begun
 
 

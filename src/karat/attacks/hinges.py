@@ -13,8 +13,8 @@ from karat.core.classifier import Classifier
 WORTH = 1e7
 # Of the products of dense steps; each one of the walk costs several times as much.
 LIMIT = 0.1
-# Samples walked before the work is judged, and then at a time.
-FIRST, CHUNK = 16, 512
+# Samples walked before the work is judged; numbers of x walked at a time after that.
+FIRST, CHUNK = 16, 500_000
 ROUNDING = 32.0
 
 
@@ -92,17 +92,18 @@ class Walk:
         self._W, self._weight = hinges.W.detach().contiguous(), hinges.weight.detach().contiguous()
         self._columns = self._W.T.contiguous()
 
+    @torch.no_grad()
     def __call__(self, x: Tensor, delta: Tensor) -> tuple[Tensor, Tensor]:
         """Points (the best ones if watched, else the last ones) and best margins of the first samples.
 
         The walk ends before a sample where something is not finite, or after samples that were hard (so many
         signs changed that dense steps are cheaper); what comes then is left to dense steps.
         """
-        last, margin = torch.empty_like(x), x.new_empty(len(x))
-        best = torch.empty_like(x) if self._watch else last
-        low, share = 0, 0.0
+        last, margin = x.new_empty(x.shape), x.new_empty(len(x))
+        best = x.new_empty(x.shape) if self._watch else last
+        low, share, chunk = 0, 0.0, max(1, CHUNK // x.shape[1])
         while low < len(x) and share < LIMIT:
-            rows = slice(low, min(len(x), low + (CHUNK if low else FIRST)))
+            rows = slice(low, min(len(x), low + (chunk if low else FIRST)))
             found = self._walk(x[rows], delta[rows], rows, last[rows], best[rows], margin[rows])
             if found is None:
                 break

@@ -83,7 +83,7 @@ def _differences(new: Array, move: Array, from_zero: bool, index: Indices, amoun
         index[count] = j
         amount[count] = difference
         count += 1 if difference != zero else 0
-    move[:] = new
+        move[j] = new[j]
     return count
 
 
@@ -139,7 +139,8 @@ def _descend(
         if watch:
             margin = offset + _margin(h, weight, slope)
             if margin < scalars[5]:
-                best[:] = delta
+                for j in range(d):
+                    best[j] = delta[j]
                 scalars[5] = margin
                 if until_broken and margin <= zero:
                     return work

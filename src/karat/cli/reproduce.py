@@ -35,7 +35,7 @@ from karat.cli.session import (
 
 if TYPE_CHECKING:
     from karat.experiments.experiment import Cell, Part
-    from karat.lab import Store
+    from karat.lab import Engine, RichProgress, Store
     from karat.report.build import Drawn
 
 _PARTS: dict[str, tuple["Part", ...]] = {
@@ -75,7 +75,7 @@ def reproduce(
     with open_store(store) as place:
         pages = _Pages(place, out, scale)
         mention_other_source(place, wanted, fresh)
-        _mention_cost(planned, scale, place, getattr(chosen, "workers", 1))
+        progress = _progress(planned, scale, place, chosen, fresh)
         with resumable(place, wanted):
             found = api.reproduce(
                 planned,
@@ -83,7 +83,7 @@ def reproduce(
                 scale,
                 place,
                 engine=chosen,
-                progress=bar(),
+                progress=progress,
                 fresh=fresh,
                 after=lambda experiment: pages.refresh(),
             )
@@ -133,14 +133,19 @@ class _Pages:
         return page
 
 
-def _mention_cost(planned: "Mapping[str, Sequence[Cell]]", scale: str, store: "Store", workers: int) -> None:
-    """Say before the start what the missing cells cost by the presets' own rough times."""
+def _progress(
+    planned: "Mapping[str, Sequence[Cell]]", scale: str, store: "Store", engine: "Engine", fresh: bool
+) -> "RichProgress":
+    """Say what the cells to come cost by the presets' own rough times; the time left counts by these."""
     from karat.experiments.experiment import find_experiment
 
-    missing = {name: len(store.missing(cells)) for name, cells in planned.items()}
-    seconds = sum(
-        count * find_experiment(name).preset(scale).cell_seconds for name, count in missing.items() if count
+    each = {name: find_experiment(name).preset(scale).cell_seconds for name in planned}
+    missing = {name: len(cells if fresh else store.missing(cells)) for name, cells in planned.items()}
+    seconds, workers = (
+        sum(each[name] * count for name, count in missing.items()),
+        getattr(engine, "workers", 1),
     )
+    shown = bar()
     if seconds:
         spans = [timedelta(seconds=max(1, round(s))) for s in (seconds, seconds / max(workers, 1))]
         print(
@@ -148,6 +153,8 @@ def _mention_cost(planned: "Mapping[str, Sequence[Cell]]", scale: str, store: "S
             f"{spans[1]} on {workers} workers.",
             file=sys.stderr,
         )
+        shown.expect(lambda record: each[record.experiment], seconds)
+    return shown
 
 
 def report(

@@ -29,7 +29,7 @@ class Preset:
         config: frozen dataclass; grid: setting -> its values, the cells are their product;
         points: settings changed together, for designs that are no product; each takes the whole grid;
         seeds: how many, counted from 0;
-        cell_seconds: rough CPU time of one cell, used only to start cheap experiments first.
+        cell_seconds: rough CPU time of one cell, to start cheap experiments first and to tell the time left.
     """
 
     config: Any

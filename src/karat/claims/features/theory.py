@@ -170,6 +170,8 @@ def best_classifier(records: Sequence[Record]) -> Finding:
     """Smallest hinge loss of any linear classifier on two-step features, over all runs; zero is claimed."""
     finding = upper_bound_finding(values_of(records, "step2_loss"), 0.0, deterministic=True)
     own = [r for r in records if r.config["p_o"] == 0.5]
+    if not own:
+        return replace(finding, caveat="No run has p_o = 1/2 yet.")
     stages = ("start", "step1", "step1_rescaled", "step2")
     losses = ", ".join(f"{s} {np.mean(values_of(own, f'{s}_loss')):.3f}" for s in stages)
     config = own[-1].config
