@@ -77,9 +77,9 @@ def test_l2_pgd_on_inner_products_is_the_attack_itself(dtype, knobs, monkeypatch
         torch.randn(30, generator=g, dtype=dtype),
         torch.randn(30, generator=g, dtype=dtype) / 5,
     )
-    x = torch.randn(300, 50, generator=g, dtype=dtype)
+    x = torch.randn(500, 50, generator=g, dtype=dtype)
     y = torch.where(net(x) > 0, 1.0, -1.0).to(dtype)
-    ball = karat.Ball(2, torch.linspace(0.0, 2.0, 300, dtype=dtype))
+    ball = karat.Ball(2, torch.linspace(0.0, 2.0, 500, dtype=dtype))
     method = karat.attacks.PGD(steps=15, **knobs)
     plain = karat.attacks.run_attack(method, karat.nets.as_classifier(net), x, y, ball)
     monkeypatch.setattr("karat.models.attacking.run_attack", None)  # the fast way does not need it

@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from karat.attacks import METHODS, PGD, AttackResult, Method, judge, run_attack
+from karat.attacks.hinges import WORTH
 from karat.core.ball import Ball
 from karat.core.checks import require_choice
 from karat.nets.module import as_classifier
@@ -48,10 +49,18 @@ def attack(
         raise TypeError(f"an attack object takes no further settings, got {', '.join(knobs)}.")
     if generator is None:
         generator = torch.Generator(device=x.device).manual_seed(0)
-    if isinstance(method, PGD) and isinstance(model, TwoLayer) and x.device.type == "cpu":
-        from karat.training.reduction import attack_obstacle, attacked_perturbations
-
-        if attack_obstacle(method, ball) is None:
-            delta = attacked_perturbations(model, x, y, method, ball)
-            return judge(as_classifier(model), x, y, delta, ball, name="PGD")
+    delta = _by_inner_products(model, x, y, ball, method)
+    if delta is not None:
+        return judge(as_classifier(model), x, y, delta, ball, name="PGD")
     return run_attack(method, as_classifier(model), x, y, ball, generator=generator)
+
+
+def _by_inner_products(model: Any, x: Tensor, y: Tensor, ball: Ball, method: Method) -> Tensor | None:
+    """Perturbations of an attack that stays in the span of the weights; None if it does not or is small."""
+    if not isinstance(method, PGD) or not isinstance(model, TwoLayer) or x.device.type != "cpu":
+        return None
+    if x.numel() * model.m * method.steps < WORTH:
+        return None
+    from karat.training.reduction import attack_obstacle, attacked_perturbations  # Numba takes a second
+
+    return None if attack_obstacle(method, ball) else attacked_perturbations(model, x, y, method, ball)
