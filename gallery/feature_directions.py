@@ -13,7 +13,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("gallery/pictures"), help="folder for the PNG files")
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
-    records = karat.run("features.tab1", scale=options.scale, seeds=1, inline=True)
+    records = karat.run("features.tab1", scale=options.scale, seeds=1, workers=0)
     for index, picture in enumerate(FIGURES["features.tab1"](records)):
         picture.figure.savefig(options.out / f"feature_directions_{index}.png", dpi=150)
 

@@ -21,7 +21,7 @@ ROWS = (
     ("probes", "certificates", "bounds"),
     ("experiments",),
     ("claims", "lab"),
-    ("report", "web"),
+    ("report",),
     ("models", "api"),
     ("cli",),
     ("__init__",),
@@ -33,7 +33,6 @@ ONLY = {
     "data": {"core"},
     "nets": {"core"},
     "report": {"version", "core", "experiments", "claims", "lab"},
-    "web": {"version", "core", "experiments", "claims", "lab"},
 }
 MODULE_LINES = 400
 FUNCTION_LINES = 60

@@ -38,6 +38,7 @@ _HOME = {
 _PACKAGES = (
     "attacks",
     "bounds",
+    "certificates",
     "claims",
     "core",
     "data",

@@ -35,7 +35,6 @@ def run(
     seeds: int | None = None,
     store: Store | str | Path | None = None,
     workers: int | None = None,
-    inline: bool = False,
     engine: Engine | None = None,
     fresh: bool = False,
     progress: Progress | None = None,
@@ -46,13 +45,13 @@ def run(
     Args:
         experiment: name, or "package.module:ATTRIBUTE" of your own; scale: `tiny`, `quick` or `full`;
         seeds: instead of the preset's; store: file, by default KARAT_STORE or .karat/store.sqlite;
-        workers: processes, one per core by default; inline: compute in this process;
+        workers: processes, one per core by default, 0 for this one;
         engine: what computes instead, such as `karat.lab.Dask("tcp://host:8786")`;
         fresh: compute again what other source code has computed;
         progress: listener; overrides: settings, such as `d=4000`.
     """
     wanted = cells(find_experiment(experiment), scale, seeds, overrides)
-    chosen = engine or make_local(workers, inline)
+    chosen = engine or make_local(workers)
     with opened(store) as place:
         return run_cells(wanted, place, engine=chosen, fresh=fresh, progress=progress)
 
@@ -65,6 +64,7 @@ def sweep(
     seeds: int | None = None,
     target: Target | None = None,
     store: Store | str | Path | None = None,
+    workers: int | None = None,
     engine: Engine | None = None,
     fresh: bool = False,
     progress: Progress | None = None,
@@ -77,11 +77,11 @@ def sweep(
         grid: setting -> values, or text such as "1:10:10"; by default the axes of the preset;
         scale: preset with everything else; seeds: instead of the preset's, the most with a target;
         target: spend seeds only until each config is known to lie above or below a level;
-        engine: what computes, by default one process per core; the others as in `run`.
+        the others as in `run`.
     """
     planned = plan_sweep(experiment, scale, seeds, grid, overrides, target)
     with opened(store) as place:
-        return run_sweep(planned, place, engine or make_local(), progress=progress, fresh=fresh)
+        return run_sweep(planned, place, engine or make_local(workers), progress=progress, fresh=fresh)
 
 
 def plan_sweep(
@@ -111,7 +111,6 @@ def check(
     seeds: int | None = None,
     store: Store | str | Path | None = None,
     workers: int | None = None,
-    inline: bool = False,
     engine: Engine | None = None,
     fresh: bool = False,
     progress: Progress | None = None,
@@ -126,7 +125,7 @@ def check(
     if test is None:
         return judge_claim(statement, None, [])
     wanted = check_cells(test, scale, seeds, overrides)
-    chosen = engine or make_local(workers, inline)
+    chosen = engine or make_local(workers)
     with opened(store) as place:
         records = run_cells(wanted, place, engine=chosen, fresh=fresh, progress=progress)
     return judge_claim(statement, test, records, scale)
@@ -168,8 +167,8 @@ def reproduce(
     fresh: bool = False,
     progress: Progress | None = None,
     after: Callable[[str], object] = lambda experiment: None,
-) -> list[Claim]:
-    """Run the planned cells as one sweep and judge the executable claims of the papers.
+) -> tuple[list[Claim], list[Record]]:
+    """Run the planned cells as one sweep; return the judged claims of the papers, and the records.
 
     Args:
         planned: what `plan` returned; after: called with the name of each experiment when its last cell is
@@ -178,17 +177,23 @@ def reproduce(
     every = [cell for group in planned.values() for cell in group]
     sources = present_sources(every) if fresh else None
     left = Counter(cell.experiment for cell in store.missing(every, sources))
+    computed: dict[tuple[str, str, int], Record] = {}
     with closing(iterate(every, store, engine=engine, progress=progress, fresh=fresh)) as records:
-        for record in records:
-            left[record.experiment] -= 1
-            if left[record.experiment] == 0:
-                after(record.experiment)
-    found = {name: [store.get(cell) for cell in group] for name, group in planned.items()}
-    return [
-        judge_claim(get_statement(test.claim_id), test, [r for r in found[test.experiment] if r], scale)
+        for new in records:
+            computed[new.key] = new
+            left[new.experiment] -= 1
+            if left[new.experiment] == 0:
+                after(new.experiment)
+    found = {
+        name: [record for cell in group if (record := computed.get(cell.key) or store.get(cell))]
+        for name, group in planned.items()
+    }
+    judged = [
+        judge_claim(get_statement(test.claim_id), test, found[test.experiment], scale)
         for test in _checks(papers, scale)
         if test.experiment in found
     ]
+    return judged, [record for group in found.values() for record in group]
 
 
 @contextmanager

@@ -57,10 +57,12 @@ def test_the_experiment_of_the_benign_paper_is_kept_apart_from_its_theorem():
 
 
 def test_unknown_claims_get_the_nearest_ids():
-    message = r"unknown claim 'benign\.thm31'; did you mean benign\.\S+.*\? see `karat claims`"
+    message = (
+        r"there is no claim `benign\.thm31` \(did you mean benign\.\S+.*\?\); `karat claims` lists them\."
+    )
     with pytest.raises(ValueError, match=message):
         get_statement("benign.thm31")
-    with pytest.raises(ValueError, match=r"unknown claim '###'; see `karat claims`"):
+    with pytest.raises(ValueError, match=r"there is no claim `###`; `karat claims` lists them\."):
         get_statement("###")
 
 

@@ -42,8 +42,8 @@ def test_a_claim_is_shown(karat):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["show", "benign.thm9"], "unknown claim 'benign.thm9'"),
-        (["check", "nobody.thm1"], "unknown claim 'nobody.thm1'"),
+        (["show", "benign.thm9"], "there is no claim `benign.thm9`"),
+        (["check", "nobody.thm1"], "there is no claim `nobody.thm1`"),
         (["claims", "--paper", "bible"], "there is no paper `bible`; the papers are purification, lazy"),
         (["dance"], "No such command 'dance'."),
         (["papers", "--loud"], "No such option: --loud"),

@@ -18,11 +18,19 @@ def store(tmp_path):
 @pytest.fixture
 def make_record():
     def make(
-        experiment="toy", seed=0, status="done", d=1, values=None, error=None, version="0.1.0", seconds=0.5
+        experiment="toy",
+        seed=0,
+        status="done",
+        d=1,
+        config=None,
+        values=None,
+        error=None,
+        version="0.1.0",
+        seconds=0.5,
     ):
         return Record(
             experiment=experiment,
-            config={"d": d},
+            config={"d": d} if config is None else config,
             seed=seed,
             status=status,
             values={"mean": 0.25} if values is None else values,

@@ -92,7 +92,7 @@ def killing(tmp_path):
 
 def undisturbed(wanted, folder):
     with Store(folder / "undisturbed.sqlite") as store:
-        return values(run_cells(wanted, store, inline=True))
+        return values(run_cells(wanted, store, workers=0))
 
 
 def test_a_cluster_started_by_hand_gives_the_bits_of_this_process(store, tmp_path, hand_made):
@@ -139,7 +139,7 @@ def test_a_lost_scheduler_is_one_line_and_the_same_cells_resume_elsewhere(store,
     assert "\n" not in str(caught.value)
     kept = len(wanted) - len(store.missing(wanted))
     assert 2 <= kept < len(wanted)
-    assert values(run_cells(wanted, store, inline=True)) == undisturbed(wanted, tmp_path)
+    assert values(run_cells(wanted, store, workers=0)) == undisturbed(wanted, tmp_path)
 
 
 def test_a_cluster_of_its_own_needs_no_services(store, tmp_path):

@@ -30,7 +30,7 @@ wanted = cells(TOY, "quick", 10, {"log": sys.argv[2], "pause": 0.1})
 print("ready", flush=True)
 sys.stdin.readline()
 with Store(sys.argv[1]) as store:
-    print(len(run_cells(wanted, store, inline=True)))
+    print(len(run_cells(wanted, store, workers=0)))
 """
 
 HOLDER = """
@@ -100,13 +100,13 @@ def test_a_worker_killed_in_the_middle_of_a_cell_costs_nothing_but_time(store, t
     assert [record.status for record in found] == ["done"] * 6
     assert len({line.split()[2] for line in lines(log)}) == 2
     with Store(tmp_path / "undisturbed.sqlite") as other:
-        assert values(run_cells(wanted, other, inline=True)) == values(found)
+        assert values(run_cells(wanted, other, workers=0)) == values(found)
 
 
 def test_a_cell_that_always_fails_is_tried_again_and_the_sweep_goes_on(store, tmp_path):
     log = tmp_path / "log"
     wanted = cells(TOY, "tiny", 1, {"log": str(log), "mode": "raise"})
-    found = run_cells(wanted, store, inline=True)
+    found = run_cells(wanted, store, workers=0)
     assert [record.status for record in found] == ["done", "failed", "done"]
     assert found[1].error == "RuntimeError: no luck with this one"
     assert [line.split()[0] for line in lines(log)] == ["1", "2", "3", "2"]
@@ -145,7 +145,7 @@ def test_what_another_driver_finished_meanwhile_is_not_computed_again(store, tmp
     log = tmp_path / "log"
     wanted = cells(TOY, "tiny", 1, {"log": str(log)})
     with Store(tmp_path / "other.sqlite") as other:
-        done = run_cells(wanted, other, inline=True)
+        done = run_cells(wanted, other, workers=0)
 
     class Meddler:
         def start(self, total, done):
@@ -157,7 +157,7 @@ def test_what_another_driver_finished_meanwhile_is_not_computed_again(store, tmp
         def stop(self):
             pass
 
-    found = run_cells(wanted, store, inline=True, progress=Meddler())
+    found = run_cells(wanted, store, workers=0, progress=Meddler())
     assert values(found) == values(done)
     assert len(lines(log)) == 3 + 2
 
@@ -214,19 +214,19 @@ def test_a_store_damaged_in_the_middle_of_a_sweep_is_one_line_and_left_as_it_is(
     path = tmp_path / "store.sqlite"
     wanted = cells(TOY, "tiny", 1)
     with Store(path) as store:
-        run_cells(wanted[:1], store, inline=True)
+        run_cells(wanted[:1], store, workers=0)
     with closing(sqlite3.connect(path)) as other:
         other.execute("PRAGMA journal_mode = DELETE")
     broken = path.read_bytes()[:2000] + b"\xff" * 40000
     path.write_bytes(broken)
     with pytest.raises(StoreError) as caught, Store(path) as store:
-        run_cells(wanted, store, inline=True)
+        run_cells(wanted, store, workers=0)
     assert "\n" not in str(caught.value)
     assert path.read_bytes() == broken
 
 
 def test_a_finished_cell_survives_a_later_failure_of_its_fresh_run(store):
     (cell,) = cells(TOY, "tiny", 1, {"d": 1})
-    (done,) = run_cells([cell], store, inline=True)
+    (done,) = run_cells([cell], store, workers=0)
     store.put(replace(done, status="failed", values={}, error="late", source="other"))
     assert store.get(cell).status == "done"

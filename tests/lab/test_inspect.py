@@ -5,8 +5,7 @@ from contextlib import closing
 
 import pytest
 
-from karat.lab import Store, StoreError
-from karat.lab.backlog import first_in_line
+from karat.lab import Store, StoreError, users
 from karat.lab.inspect import repair, verify
 
 COUNT = 400
@@ -75,6 +74,27 @@ def test_a_file_without_a_readable_record_is_left_alone(tmp_path):
 
 
 def test_a_store_in_use_is_not_repaired(path):
-    with first_in_line(path), pytest.raises(StoreError, match="a running sweep uses the store"):
+    """Not even when the first of two writers has ended."""
+    first, second = Store(path), Store(path)
+    first.close()
+    with second, pytest.raises(StoreError, match="a running sweep uses the store"):
         repair(path)
     assert verify(path).records == COUNT
+    assert repair(path).records == COUNT
+
+
+def test_nobody_writes_into_a_store_under_repair(path):
+    with users.alone(path), pytest.raises(StoreError, match="the store is being repaired"):
+        Store(path)
+    with Store(path, read_only=True) as store:
+        assert len(store.records()) == COUNT
+
+
+def test_repair_keeps_plans_and_benchmarks(path):
+    with Store(path) as store:
+        store.put_sweep("name", "toy", {"scale": "tiny"})
+        store.put_benchmark("attacks", {"rows": []})
+        before = store.sweeps(), store.benchmarks()
+    repair(path)
+    with Store(path, read_only=True) as store:
+        assert (store.sweeps(), store.benchmarks()) == before

@@ -66,10 +66,10 @@ def test_a_sweep_cut_short_loses_nothing_and_resumes_to_the_same_bits(tmp_path, 
             assert f"karat: interrupted; {kept} of 12 cells are finished and kept in {path}" in said
             assert "Traceback" not in said
         begun = Counter(tuple(line.split()[:2]) for line in lines(log))
-        resumed = run_cells(wanted, store, inline=True)
+        resumed = run_cells(wanted, store, workers=0)
         again = Counter(tuple(line.split()[:2]) for line in lines(log)) - begun
     assert sum(again.values()) == len(wanted) - kept
 
     with Store(tmp_path / "uninterrupted.sqlite") as store:
-        whole = run_cells(wanted, store, inline=True)
+        whole = run_cells(wanted, store, workers=0)
     assert [(r.key, r.values) for r in resumed] == [(r.key, r.values) for r in whole]

@@ -85,15 +85,15 @@ def reached(module):
 def test_records_carry_the_source_and_stale_ones_are_counted_and_computed_again(store, tmp_path):
     log = tmp_path / "log"
     wanted = cells(TOY, "tiny", 1, {"log": str(log)})
-    first = run_cells(wanted, store, inline=True)
+    first = run_cells(wanted, store, workers=0)
     present = {TOY.name: source.source_hash(TOY)}
     assert {record.source for record in first} == set(present.values())
     assert store.stale(wanted, present) == 0
     store.put(replace(first[1], source="0123456789abcdef"))
     assert store.stale(wanted, present) == 1
-    run_cells(wanted, store, inline=True)
+    run_cells(wanted, store, workers=0)
     assert len(log.read_text().splitlines()) == 3
-    again = run_cells(wanted, store, inline=True, fresh=True)
+    again = run_cells(wanted, store, workers=0, fresh=True)
     assert len(log.read_text().splitlines()) == 4
     assert [record.source for record in again] == [record.source for record in first]
     assert store.stale(wanted, present) == 0

@@ -19,6 +19,8 @@ def test_an_empty_file_becomes_a_store(tmp_path, make_record):
     path.touch()
     with Store(path) as store:
         store.put(make_record())
+    with Store(path) as store:
+        assert store.records() == [make_record()]
 
 
 def test_a_text_file_is_refused_and_left_alone(tmp_path):

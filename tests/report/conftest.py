@@ -10,6 +10,7 @@ from karat.claims import Check, upper_bound_finding, values_of
 from karat.experiments.experiment import Experiment, Preset, cells
 from karat.experiments.record import Record
 from karat.lab.store import Store
+from karat.version import __version__
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,7 +50,7 @@ def training_values(seed, **changes):
     return values | changes
 
 
-def make_record(cell, status="done", error=None, values=None):
+def make_record(cell, status="done", error=None, values=None, version=__version__):
     return Record(
         experiment=cell.experiment,
         config=cell.config_json,
@@ -58,7 +59,7 @@ def make_record(cell, status="done", error=None, values=None):
         values=(training_values(cell.seed) if values is None else values) if status == "done" else {},
         error=error,
         cpu_seconds=2.0,
-        version="0",
+        version=version,
         environment={},
     )
 

@@ -46,6 +46,13 @@ def test_a_full_store_shows_numbers_verdict_and_figure(toy, store, fill, tmp_pat
     assert read_page(tmp_path / "out" / "benign.html").tags.count("img") == 2
 
 
+def test_records_of_another_version_are_not_judged(toy, store, fill, tmp_path, read_page):
+    fill("quick", version="0.0.1")
+    page = read_page(build(store, tmp_path / "out", **toy.lists))
+    assert "holds 1" not in page.text
+    assert "0 of 6" in page.text or "not run" in page.text
+
+
 def test_pages_need_nothing_from_outside(toy, store, fill, tmp_path, read_page):
     fill("quick")
     build(store, tmp_path / "out", **toy.lists)

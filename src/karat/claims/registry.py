@@ -1,6 +1,6 @@
 """All statements with their checks: look one up, count what is executable."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache
@@ -59,18 +59,14 @@ def get_statement(claim_id: str) -> Statement:
     """
     if claim_id not in _BY_ID:
         near = get_close_matches(claim_id, _BY_ID, n=3, cutoff=0.5)
-        hint = f"; did you mean {' or '.join(near)}?" if near else ";"
-        raise ValueError(f"unknown claim {claim_id!r}{hint} see `karat claims`")
+        hint = f" (did you mean {' or '.join(near)}?)" if near else ""
+        raise ValueError(f"there is no claim `{claim_id}`{hint}; `karat claims` lists them.")
     return _BY_ID[claim_id]
 
 
-def coverage(checks: Collection[str] | None = None) -> dict[str, Coverage]:
-    """Count per paper, in the order of the papers.
-
-    Args:
-        checks: ids that have a check, by default those of the index.
-    """
-    checks = executable_ids() if checks is None else checks
+def coverage() -> dict[str, Coverage]:
+    """Count per paper, in the order of the papers."""
+    checks = executable_ids()
     counts = {}
     for key in PAPERS:
         ids = [statement.id for statement in STATEMENTS if statement.paper == key]

@@ -77,7 +77,7 @@ def reproduce(
         mention_other_source(place, wanted, fresh)
         progress = _progress(planned, scale, place, chosen, fresh)
         with resumable(place, wanted):
-            found = api.reproduce(
+            found, records = api.reproduce(
                 planned,
                 keys,
                 scale,
@@ -88,7 +88,6 @@ def reproduce(
                 after=lambda experiment: pages.refresh(),
             )
             page = pages.finish()
-        records = [record for cell in wanted if (record := place.get(cell))]
     if json:
         print_json({"claims": [claims.claim_json(claim) for claim in found], "report": str(page)})
     else:

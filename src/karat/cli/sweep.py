@@ -57,7 +57,7 @@ def sweep(
     seeds: Seeds = None,
     settings: Settings = None,
     adaptive: Adaptive = None,
-    level: Annotated[float, typer.Option(help="Confidence of the adaptive intervals.")] = 0.95,
+    confidence: Annotated[float, typer.Option(help="Of the intervals, with --adaptive.")] = 0.95,
     assume: Annotated[
         str, typer.Option(help="gaussian or bounded (values in [0, 1]), with --adaptive.")
     ] = "gaussian",
@@ -78,7 +78,7 @@ def sweep(
     chosen = engine_named(engine, scheduler, workers)
     question = experiment_named(experiment)
     with bad_input():
-        target = _target(adaptive, level, assume, least)
+        target = _target(adaptive, confidence, assume, least)
         fixed = overrides(question, settings, device)
         planned = plan_sweep(experiment, scale, seeds, _axes(grid), fixed, target)
     told: list[Estimate] = []
@@ -104,8 +104,7 @@ def sweep(
                 only_calibrate=estimate,
             )
         _print(planned, outcome, told, place, json)
-        lost = place.records(planned.experiment, set(planned.plan()["hashes"]), "failed")
-    require_success([record for record in lost if record.seed < planned.seeds], outcome.planned)
+    require_success(outcome.failed, outcome.planned)
 
 
 def cost_line(found: "Estimate", workers: int, adaptive: bool) -> str:
@@ -130,7 +129,7 @@ def _axes(grid: list[str] | None) -> dict[str, str]:
     return found
 
 
-def _target(text: str | None, level: float, assume: str, least: int) -> "Target | None":
+def _target(text: str | None, confidence: float, assume: str, least: int) -> "Target | None":
     if text is None:
         return None
     from karat.lab import Target
@@ -144,7 +143,7 @@ def _target(text: str | None, level: float, assume: str, least: int) -> "Target 
     if not equals or not name.strip():
         message = f"`--adaptive` must be VALUE=LEVEL, such as robust_error=0.3, got {text!r}."
         raise Failure(message, BAD_INPUT)
-    return Target(value=name.strip(), level=number, confidence=level, assume=assume, least=least)  # type: ignore[arg-type]
+    return Target(value=name.strip(), level=number, confidence=confidence, assume=assume, least=least)  # type: ignore[arg-type]
 
 
 def _print(
@@ -157,7 +156,7 @@ def _print(
             "scale": planned.scale,
             "axes": planned.axes,
             "seeds": planned.seeds,
-            **vars(outcome),
+            **{name: value for name, value in vars(outcome).items() if name != "failed"},
             "estimate": vars(told[0]) if told else None,
             "adaptive": vars(target) | {"method": target.method} if target else None,
             "store": str(store.path),

@@ -6,6 +6,7 @@ import platform
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, fields
 from functools import cached_property
+from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
 from karat.experiments.config import decode, encode
@@ -108,13 +109,10 @@ def cell_generator(seed: int) -> "torch.Generator":
 
 def environment(threads: int) -> dict[str, Any]:
     """Return what can change the last digits of a result: versions, threads, architecture."""
-    import numpy as np
-    import torch
-
+    libraries = ("torch", "numpy", "scipy", "numba", "clarabel")
     return {
         "python": platform.python_version(),
-        "torch": torch.__version__,
-        "numpy": np.__version__,
+        **{name: version(name) for name in libraries},
         "threads": threads,
         "machine": platform.machine(),
     }

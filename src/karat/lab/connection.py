@@ -46,7 +46,6 @@ def open_to_read(path: Path) -> sqlite3.Connection:
 
 def open_to_write(path: Path) -> sqlite3.Connection:
     """Open or make a store; one of an older layout is copied aside before it is brought up to date."""
-    path.parent.mkdir(parents=True, exist_ok=True)
     connection = _connect(path, "mode=rwc")
     try:
         # Nothing may be written into a file before it is known to be ours.

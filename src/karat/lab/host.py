@@ -67,6 +67,10 @@ def stop(session: str) -> None:
     """End the children of a driver, also those in the middle of a cell."""
     with _LOCK:
         ended = _SESSIONS.pop(session, _Session())
+    _end(ended)
+
+
+def _end(ended: _Session) -> None:
     for child in ended.busy:
         child.kill()  # the thread that waits for it closes the pipes
     for child in ended.idle:
@@ -77,8 +81,9 @@ def _take(session: str) -> Child | None:
     now = time.monotonic()
     with _LOCK:
         old = [name for name, other in _SESSIONS.items() if not other.busy and now - other.seen > IDLE]
-    for name in set(old) - {session}:
-        stop(name)
+        silent = [_SESSIONS.pop(name) for name in old if name != session]
+    for other in silent:
+        _end(other)
     with _LOCK:
         own = _SESSIONS.setdefault(session, _Session())
         own.seen = now

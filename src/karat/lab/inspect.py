@@ -2,13 +2,12 @@
 
 import sqlite3
 from collections.abc import Iterator
-from contextlib import closing, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from karat.experiments.record import Record
-from karat.lab import schema
-from karat.lab.backlog import first_in_line
+from karat.lab import schema, users
 from karat.lab.connection import StoreError, guard, open_to_read, unused
 from karat.lab.store import Store
 
@@ -51,16 +50,14 @@ class Salvage:
 
 
 def repair(path: Path) -> Salvage:
-    """Copy every readable record into a new store and keep the damaged file beside it.
+    """Copy every readable record, sweep and benchmark into a new store; the damaged file is kept beside it.
 
     Reading: SQLite reads a table in the order of its key until it meets a damaged page, so the table is read
     from both ends and then in parts of the key, as far as they can be read.
     """
     if not path.is_file():
         raise StoreError(f"{path}: there is no store here.")
-    with first_in_line(path) as alone:
-        if not alone:
-            raise StoreError(f"{path}: a running sweep uses the store.")
+    with _alone(path):
         saved = {record.key: record for record in _readable(path)}
         if not saved:
             raise StoreError(f"{path}: no record can be read; the file is left as it is.")
@@ -68,6 +65,7 @@ def repair(path: Path) -> Salvage:
         with Store(fresh) as store:
             for record in saved.values():
                 store.put(record)
+        _copy_rest(path, fresh)
         backup = unused(path, ".damaged")
         with guard(path):
             for suffix in ("", "-wal", "-shm"):
@@ -75,6 +73,26 @@ def repair(path: Path) -> Salvage:
                     path.with_name(path.name + suffix).rename(backup.with_name(backup.name + suffix))
             fresh.rename(path)
     return Salvage(records=len(saved), backup=backup)
+
+
+@contextmanager
+def _alone(path: Path) -> Iterator[None]:
+    try:
+        with users.alone(path):
+            yield
+    except BlockingIOError as error:
+        raise StoreError(f"{path}: a running sweep uses the store.") from error
+
+
+def _copy_rest(path: Path, fresh: Path) -> None:
+    """Copy the tables beside the records, row by row as far as they can be read."""
+    with closing(sqlite3.connect(path)) as source, closing(sqlite3.connect(fresh)) as target:
+        for table in ("sweeps", "benchmarks"):
+            with suppress(sqlite3.Error):
+                for row in source.execute(f"SELECT * FROM {table}"):
+                    marks = ", ".join("?" * len(row))
+                    target.execute(f"INSERT OR REPLACE INTO {table} VALUES ({marks})", row)
+        target.commit()
 
 
 def _wrong(row: tuple[str, str, int, str, str, str, str]) -> str | None:

@@ -3,6 +3,7 @@
 import os
 from contextlib import suppress
 from pathlib import Path
+from uuid import uuid4
 
 from karat.experiments.record import Record
 
@@ -26,8 +27,8 @@ def claim_rescued(path: Path) -> list[tuple[Path, list[Record]]]:
     A line cut off by a full disk is skipped.
     """
     found = []
-    for number, file in enumerate(sorted(path.parent.glob(f"{path.name}.rescued*.jsonl"))):
-        mine = path.with_name(f"{path.name}.rescued-{os.getpid()}-{number}.jsonl")
+    for file in sorted(path.parent.glob(f"{path.name}.rescued*.jsonl")):
+        mine = path.with_name(f"{path.name}.rescued-{uuid4().hex}.jsonl")
         with suppress(OSError):
             file.rename(mine)
             found.append((mine, _records(mine)))

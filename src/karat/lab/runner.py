@@ -20,7 +20,6 @@ def run_cells(
     *,
     workers: int | None = None,
     progress: Progress | None = None,
-    inline: bool = False,
     engine: Engine | None = None,
     fresh: bool = False,
 ) -> list[Record]:
@@ -31,16 +30,14 @@ def run_cells(
     engine.
 
     Args:
-        cells: what to compute; store: where records are kept; workers: processes, one per core by default;
-        progress: listener; inline: compute in this process (also meant by `workers=0`), for small work;
-        engine: what computes instead; fresh: compute again what other source code has computed.
+        cells: what to compute; store: where records are kept;
+        workers: processes, one per core by default, 0 for this one; engine: what computes instead;
+        progress: listener; fresh: compute again what other source code has computed.
 
     Returns:
         one record per cell; failed cells have theirs too and are tried again by the next call.
     """
-    computed = iterate(
-        cells, store, workers=workers, progress=progress, inline=inline, engine=engine, fresh=fresh
-    )
+    computed = iterate(cells, store, workers=workers, progress=progress, engine=engine, fresh=fresh)
     known = {record.key: record for record in computed}
     found = [known.get(cell.key) or store.get(cell) for cell in cells]
     return [record for record in found if record is not None]
@@ -52,12 +49,11 @@ def iterate(
     *,
     workers: int | None = None,
     progress: Progress | None = None,
-    inline: bool = False,
     engine: Engine | None = None,
     fresh: bool = False,
 ) -> Generator[Record, None, None]:
     """Yield each record after it was computed and committed, in the order of finishing; see `run_cells`."""
-    engine = engine or make_local(workers, inline)
+    engine = engine or make_local(workers)
     sources = present_sources(cells) if fresh else None
     todo = store.missing(cells, sources)
     listener = progress or Silent()
@@ -103,13 +99,11 @@ def cores() -> int:
     return os.cpu_count() or 1
 
 
-def make_local(workers: int | None = None, inline: bool = False) -> Engine:
+def make_local(workers: int | None = None) -> Engine:
     """Return the engine of this machine: `workers` processes, one per core by default, 0 for this one."""
     if workers is not None and (isinstance(workers, bool) or not isinstance(workers, int) or workers < 0):
-        raise ValueError(f"`workers` of `run_cells` must be a whole number >= 0, got {workers!r}.")
-    if inline and workers is not None and workers > 1:
-        raise ValueError(f"`workers` of `run_cells` must be 0 or 1 with `inline`, got {workers}.")
-    return Inline() if inline or workers == 0 else Local(workers or cores())
+        raise ValueError(f"`workers` must be a whole number >= 0, got {workers!r}.")
+    return Inline() if workers == 0 else Local(workers or cores())
 
 
 def _borrowed(backlog: Backlog, store: Store, listener: Progress) -> Generator[Record, None, None]:

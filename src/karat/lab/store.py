@@ -2,6 +2,7 @@
 
 import json
 import os
+import sqlite3
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Any
 
 from karat.experiments.experiment import Cell
 from karat.experiments.record import Record
+from karat.lab import users
 from karat.lab.connection import StoreError, guard, open_to_read, open_to_write
 from karat.lab.rescue import claim_rescued, rescue
 from karat.version import __version__
@@ -63,10 +65,9 @@ class Store:
             raise StoreError(
                 f"{self.path}: there is no store here yet; `karat run` and `karat reproduce` make one."
             )
+        self._user: int | None = None
         with guard(self.path):
-            self._connection = open_to_read(self.path) if read_only else open_to_write(self.path)
-        if not read_only:
-            self._take_in_rescued()
+            self._connection = open_to_read(self.path) if read_only else self._open()
 
     def __enter__(self) -> "Store":
         return self
@@ -77,6 +78,8 @@ class Store:
     def close(self) -> None:
         """Close the file; records already put stay."""
         self._connection.close()
+        users.leave(self._user)
+        self._user = None
 
     def put(self, record: Record) -> None:
         """Commit one record; a failed one never replaces a finished one.
@@ -191,6 +194,22 @@ class Store:
         parts = (record.status, record.version, record.source, record.cpu_seconds, record.to_json())
         with guard(self.path):
             self._connection.execute(_PUT, (*record.key, *parts))
+
+    def _open(self) -> sqlite3.Connection:
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            self._user = users.enter(self.path)
+        except BlockingIOError as error:
+            raise StoreError(f"{self.path}: the store is being repaired.") from error
+        try:
+            self._connection = open_to_write(self.path)
+            self._take_in_rescued()
+        except BaseException:
+            if hasattr(self, "_connection"):
+                self._connection.close()
+            users.leave(self._user)
+            raise
+        return self._connection
 
     def _take_in_rescued(self) -> None:
         for file, records in claim_rescued(self.path):

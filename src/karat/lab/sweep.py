@@ -72,13 +72,15 @@ class Outcome:
     """How a sweep ended.
 
     Args:
-        planned: cells of the full grid; statuses: status -> cells stored; computed: cells of this call;
+        planned: cells of the full grid; statuses: status -> cells; computed: cells of this call;
+        failed: those of them without a result;
         saved: planned cells that adaptive seeds made needless; sides: above, below, open -> configs.
     """
 
     planned: int
     statuses: dict[str, int]
     computed: int
+    failed: tuple[Record, ...]
     saved: int
     sides: dict[str, int]
 
@@ -106,14 +108,16 @@ def run_sweep(
     plan = sweep.plan()
     store.put_sweep(plan["name"], sweep.experiment, plan)
     sources = present_sources(sweep.cells[:1]) if fresh else None
-    computed = Counter(
-        record.status
-        for record in _iterate(
-            sweep, store, engine, progress or Silent(), sources, calibrated, only_calibrate
-        )
-    )
-    stored = store.statuses(sweep.experiment, set(plan["hashes"]))
-    statuses = Counter(status for (_, seed), status in stored.items() if seed < sweep.seeds)
+    known = store.statuses(sweep.experiment, set(plan["hashes"]))
+    failed: dict[tuple[str, int], Record] = {}
+    computed = 0
+    for record in _iterate(sweep, store, engine, progress or Silent(), sources, calibrated, only_calibrate):
+        # What failed now counts, even where the store keeps an older record of the cell.
+        cell, computed = (record.config_hash, record.seed), computed + 1
+        known[cell] = record.status
+        if record.status == "failed":
+            failed[cell] = record
+    statuses = Counter(status for (_, seed), status in known.items() if seed < sweep.seeds)
     sides: Counter[str] = Counter()
     if sweep.target is not None:
         decided = _adaptive(sweep, store, sources)
@@ -122,7 +126,8 @@ def run_sweep(
     return Outcome(
         planned=planned,
         statuses=dict(statuses),
-        computed=sum(computed.values()),
+        computed=computed,
+        failed=tuple(failed.values()),
         saved=planned - sum(statuses.values()) if sweep.target and not only_calibrate else 0,
         sides=dict(sides),
     )

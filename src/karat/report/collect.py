@@ -9,6 +9,7 @@ from karat.claims.claim import SCALES
 from karat.experiments.experiment import Experiment, cells
 from karat.experiments.record import Record
 from karat.lab.store import Store
+from karat.version import __version__
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -16,7 +17,8 @@ class Run:
     """What a store holds of one experiment at the scale the report shows.
 
     Args:
-        expected: cells of the preset; records: those found; other: records of further settings or scales.
+        expected: cells of the preset; records: those found;
+        other: records of further settings, scales or versions.
     """
 
     name: str
@@ -81,12 +83,18 @@ def collect(
     """Judge every statement on the store's records at one scale (or the best one of each experiment).
 
     Reading: without a scale the largest complete one is taken, else the largest one with any record, so that
-    a sweep just begun does not hide a finished smaller one.
+    a sweep just begun does not hide a finished smaller one. Records of another version are not judged.
     """
     held: dict[str, list[Record]] = {name: [] for name in experiments}
+    older: Counter[str] = Counter()
     for record in store.records():
-        held.setdefault(record.experiment, []).append(record)
-    runs = {name: _run(name, experiments.get(name), records, scale) for name, records in held.items()}
+        if record.version == __version__:
+            held.setdefault(record.experiment, []).append(record)
+        else:
+            older[record.experiment] += 1
+    runs = {
+        name: _run(name, experiments.get(name), records, older[name], scale) for name, records in held.items()
+    }
     judged = []
     for statement in STATEMENTS:
         check = checks.get(statement.id)
@@ -99,11 +107,13 @@ def collect(
     return Content(judged=tuple(judged), runs=tuple(runs.values()))
 
 
-def _run(name: str, experiment: Experiment | None, held: Sequence[Record], scale: str | None) -> Run:
+def _run(
+    name: str, experiment: Experiment | None, held: Sequence[Record], older: int, scale: str | None
+) -> Run:
     """Select the records of the scale shown; an experiment that is not karat's own has no scale."""
     if experiment is None:
         found = tuple(held)
-        return Run(name=name, title="", paper="", scale=None, expected=len(found), records=found)
+        return Run(name=name, title="", paper="", scale=None, expected=len(found), records=found, other=older)
     chosen, expected = scale, 0
     records: tuple[Record, ...] = ()
     for candidate in (scale,) if scale else reversed(SCALES):
@@ -125,5 +135,5 @@ def _run(name: str, experiment: Experiment | None, held: Sequence[Record], scale
         scale=chosen,
         expected=max(expected, len(records)),
         records=records,
-        other=len(held) - len(records),
+        other=len(held) - len(records) + older,
     )
