@@ -1,5 +1,7 @@
 """The public functions on a user's own model."""
 
+import math
+
 import pytest
 import torch
 
@@ -82,7 +84,7 @@ def test_l2_pgd_on_inner_products_is_the_attack_itself(dtype, knobs, monkeypatch
     ball = karat.Ball(2, torch.linspace(0.0, 2.0, 500, dtype=dtype))
     method = karat.attacks.PGD(steps=15, **knobs)
     plain = karat.attacks.run_attack(method, karat.nets.as_classifier(net), x, y, ball)
-    monkeypatch.setattr("karat.models.attacking.run_attack", None)  # the fast way does not need it
+    monkeypatch.setattr(karat.attacks.PGD, "__call__", None)  # the fast way does not need it
     fast = karat.attack(net, x, y, ball, method)
     near = 1e-9 if dtype == torch.float64 else 2e-3
     assert (fast.delta - plain.delta).abs().max() < near
@@ -96,3 +98,68 @@ def test_attacks_that_leave_the_span_take_the_usual_way():
     for ball in (karat.Ball("inf", 0.1), karat.Ball(2, 0.3, box=(-9.0, 9.0))):
         found = karat.attack(net, x, y, ball, "pgd", steps=5, keep="last")
         assert bool((found.margin <= net(x) + 1e-6).all())
+
+
+def torch_net(outputs, bias=True):
+    torch.manual_seed(0)
+    return torch.nn.Sequential(
+        torch.nn.Linear(40, 60, bias=bias), torch.nn.ReLU(), torch.nn.Linear(60, outputs, bias=bias)
+    )
+
+
+@pytest.mark.parametrize("outputs", [1, 2])
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize("p", [2, "inf"])
+def test_a_two_layer_module_is_attacked_as_the_net_it_is(outputs, bias, p):
+    module, x = torch_net(outputs, bias), torch.randn(300, 40, generator=torch.Generator().manual_seed(1))
+    scores = module(x).detach()
+    y = (scores.squeeze(1) > 0).long() if outputs == 1 else scores.argmax(dim=1)
+    method, ball = karat.attacks.PGD(steps=20), karat.Ball(p, 0.3 if p == 2 else 0.03)
+    fast = karat.attack(module, x, y, ball, method)
+    labels = 2.0 * y - 1 if outputs == 1 else y
+    plain = karat.attacks.run_attack(method, karat.nets.as_classifier(module), x, labels, ball)
+    assert 0 < int(fast.success.sum()) < 300
+    assert abs(int(fast.success.sum()) - int(plain.success.sum())) <= 1
+    assert float((fast.margin - plain.margin).abs().median()) < 1e-6
+
+
+def test_a_module_is_attacked_in_eval_mode_and_left_as_it_was():
+    module = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.BatchNorm1d(8), torch.nn.ReLU())
+    module.append(torch.nn.Dropout()).append(torch.nn.Linear(8, 1))
+    before = {name: tensor.clone() for name, tensor in module.state_dict().items()}
+    x, y = torch.randn(6, 4, generator=torch.Generator().manual_seed(0)), torch.ones(6)
+    first, second = (karat.attack(module, x, y, karat.Ball(2, 0.3)).margin for _ in range(2))
+    assert torch.equal(first, second)
+    assert module.training
+    assert all(p.requires_grad for p in module.parameters())
+    assert all(torch.equal(tensor, before[name]) for name, tensor in module.state_dict().items())
+
+
+def test_inputs_are_taken_as_they_come():
+    """Double inputs for a float net, numpy arrays, labels 0 and 1 or booleans."""
+    module, ball = torch_net(1), karat.Ball(2, 0.1)
+    x = torch.randn(5, 40, generator=torch.Generator().manual_seed(0))
+    y = torch.tensor([1.0, -1.0, 1.0, 1.0, -1.0])
+    want = karat.attack(module, x, y, ball).margin
+    for given_x, given_y in [(x.double(), y), (x.numpy(), y.numpy()), (x, (y > 0).long()), (x, y > 0)]:
+        assert torch.equal(karat.attack(module, given_x, given_y, ball).margin, want)
+        certified = karat.certify(module, given_x, given_y, ball)
+        assert len(certified.status) == 5
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"x": torch.ones(2, 40, dtype=torch.uint8)}, "`x` of `attack` must hold floating-point numbers"),
+        ({"x": torch.ones(0, 40), "y": torch.ones(0)}, "with n >= 1"),
+        ({"x": torch.full((2, 40), math.nan)}, "must hold finite numbers"),
+        ({"y": torch.ones(3)}, r"`y` of `attack` must have shape \(2,\)"),
+        ({"y": torch.tensor([0.0, 3.0])}, "labels"),
+        ({"ball": (2, 0.3)}, "must be a `Ball`"),
+        ({"model": lambda x: x.sum(dim=1) * math.nan}, "is NaN before any attack"),
+    ],
+)
+def test_what_cannot_be_attacked_is_said_in_one_sentence(change, message):
+    given = {"model": torch_net(1), "x": torch.ones(2, 40), "y": torch.ones(2), "ball": karat.Ball(2, 0.1)}
+    with pytest.raises((ValueError, TypeError, ArithmeticError), match=message):
+        karat.attack(**(given | change))

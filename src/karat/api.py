@@ -101,6 +101,9 @@ def plan_sweep(
         text = isinstance(values, str)
         axes[name] = read_axis(str(values), known[name], name, question.name) if text else values
     wanted = cells(question, scale, seeds, overrides, axes)
+    most = 1 + max(cell.seed for cell in wanted)
+    if target is not None and target.least > most:
+        raise ValueError(f"no config can be decided: {target.least} seeds at least, {most} at most.")
     return Sweep(experiment=question.name, scale=scale, cells=wanted, target=target)
 
 

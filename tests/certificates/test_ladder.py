@@ -189,6 +189,15 @@ def test_a_bound_above_a_witness_is_an_error_and_not_a_result():
         classify(one, zero, 0.1 * one, zero)
 
 
+def test_enough_domains_decide_every_sample_whatever_the_time(p, generator):
+    net = small_net(generator)
+    x = torch.randn(20, 3, generator=generator, dtype=torch.float64)
+    y = torch.sign(net(x))
+    found = certify(net, x, y, Ball(p, 0.5), 0.0, domains_per_sample=10_000)
+    assert found.count("undecided") == 0
+    assert found.status == certify(net, x, y, Ball(p, 0.5), 5.0).status
+
+
 def test_bracket_counts_ties_and_undecided_against_the_net():
     zero = torch.zeros(4)
     from karat.certificates import Certificate
@@ -205,7 +214,10 @@ X, Y = torch.zeros(3, 2), torch.ones(3)
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"y": torch.tensor([0.0, 1.0, 1.0])}, "`y` must hold the labels +1 and -1 only, got [0.0, 1.0]."),
+        (
+            {"y": torch.tensor([0.0, 2.0, 1.0])},
+            "a model with one score needs labels +-1 or 0 and 1, got [0.0, 1.0, 2.0].",
+        ),
         ({"y": torch.ones(2)}, "`y` must have shape (3,), got (2,)."),
         ({"x": torch.zeros(3)}, "`x` must have shape (n, ...) with n >= 1, got (3,)."),
         ({"x": torch.full((3, 2), math.nan)}, "`x` must hold finite numbers."),
@@ -220,6 +232,10 @@ X, Y = torch.zeros(3, 2), torch.ones(3)
         (
             {"seconds_per_sample": -1.0},
             "`seconds_per_sample` of `certify` must be a finite number >= 0, got -1.0.",
+        ),
+        (
+            {"domains_per_sample": 0},
+            "`domains_per_sample` of `certify` must be a whole number >= 1, got 0.",
         ),
     ],
 )

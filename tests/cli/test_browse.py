@@ -33,8 +33,25 @@ def test_claims_are_listed_with_their_status(karat):
     assert len(lines) == 1 + sum(statement.paper == "lazy" for statement in STATEMENTS)
 
 
+def test_experiments_are_listed(karat):
+    lines = karat("experiments", "--paper", "benign").out.splitlines()
+    assert lines[1].startswith("benign.")
+    listed = karat("experiments", "--json").json
+    assert {"name", "paper", "title", "part", "claims"} == set(listed[0])
+    assert sum(found["claims"] for found in listed) == len(CHECKS)
+
+
+def test_verdicts_are_read_from_the_store(karat, tmp_path):
+    assert "there is no store here yet" in karat("claims", "--verdicts").complaint()
+    assert karat("check", "benign.propB.34", "--scale", "tiny", "--workers", "0").code == 0
+    rows = {line.split("\t")[0]: line for line in karat("claims", "--verdicts").out.splitlines()}
+    assert "\tholds\t" in rows["benign.propB.34"]
+    assert "\tnot run\t" in rows["benign.def2.1"]
+
+
 def test_a_claim_is_shown(karat):
     assert "benign, Thm 3.1(3)" in karat("show", "benign.thm3.1.3").out
+    assert "karat/experiments/benign/" in karat("show", "benign.thm3.1.3").out
     shown = karat("show", "benign.thm3.1.3", "--json").json
     assert (shown["id"], shown["ref"]) == ("benign.thm3.1.3", "benign, Thm 3.1(3)")
 

@@ -43,6 +43,10 @@ def test_export_writes_csv_and_json_lines(karat, tmp_path):
         (["rm"], "name an experiment, a --status, or say --all."),
         (["rm", "nobody"], "the store holds no records of `nobody`; it holds karat_toys:TOY."),
         (["rm", "--status", "lost"], "`--status` must be one of done, diverged, failed, got 'lost'."),
+        (
+            ["export", "--out", "records.xlsx"],
+            "`records.xlsx` does not end in .csv, .jsonl or",
+        ),
         (["export", "--format", "xls"], "`--format` must be csv, jsonl or parquet, got 'xls'."),
         (["export", "--out", "nowhere/records.csv"], "nowhere/records.csv: No such file or directory."),
     ],
@@ -89,7 +93,7 @@ def test_parquet_holds_typed_columns(karat, tmp_path):
     parquet = pytest.importorskip("pyarrow.parquet", reason="pyarrow is not installed (extra `parquet`)")
     karat(*RUN, "--set", "mode=raise")
     assert karat("store", "export", "--format", "parquet").complaint().startswith("`--format parquet` needs")
-    assert karat("store", "export", "--format", "parquet", "--out", "records.parquet").code == 0
+    assert karat("store", "export", "--out", "records.parquet").code == 0
     rows = parquet.read_table(tmp_path / "records.parquet").to_pylist()
     lines = [json.loads(line) for line in karat("store", "export", "--format", "jsonl").out.splitlines()]
     assert [row["seed"] for row in rows] == [line["seed"] for line in lines]

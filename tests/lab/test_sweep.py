@@ -79,6 +79,8 @@ def test_cells_that_fail_do_not_stop_an_adaptive_sweep(store):
     outcome = run_sweep(planned(4, Target(value="mean", level=0.5), mode="raise"), store, Inline())
     assert outcome.statuses["failed"] == 8
     assert outcome.sides["open"] == 2
+    assert {found["d"] for found in outcome.decisions if found["side"] == "open"} == {2}
+    assert {"d", "tau", "side", "interval", "seeds"} == set(outcome.decisions[0])
 
 
 def test_cells_that_fail_now_count_as_failed_beside_older_results(store, make_record):

@@ -14,10 +14,11 @@ from karat.certificates.profile import profile_of
 from karat.certificates.rounding import gamma
 from karat.certificates.translate import as_ridge, label_rows, plain, problem_of
 from karat.core.ball import Ball
-from karat.core.checks import ShapeError, require_labels
+from karat.core.checks import ShapeError
 from karat.core.classifier import Classifier
 from karat.nets.deep import Deep
 from karat.nets.module import as_classifier
+from karat.nets.outputs import fit_labels, score_count
 
 _LARGEST, _SMALLEST = 1e60, 1e-70
 
@@ -106,30 +107,23 @@ def target_of(model: Any, x: Tensor, y: Tensor, ball: Ball) -> Target:
     ridge = as_ridge(model)
     if ridge is not None:
         if len(ridge.A) == 1:
-            y = require_labels(y, len(x)).double()
+            y = fit_labels(y, 1).double()
         problem, owner = problem_of(ridge, x, y, ball)
         _require_sizes(problem)
         return Target(classifier, x, y, ball, problem, owner, [], empty)
     chain = _deep_chain(model) if isinstance(model, Deep) else chain_of(model)
     if isinstance(model, nn.Module):
         with torch.no_grad():
-            outputs = model(x[:1])
-        if outputs.dim() > 2 or len(outputs) != 1:
-            raise ShapeError(
-                f"the model must return (n,), (n, 1) or (n, classes), got {tuple(outputs.shape)}."
-            )
-        count = outputs.numel()
+            count = score_count(model(x[:1]), 1)
     else:
         count = 1
-    y = require_labels(y, len(x)).double() if count == 1 else y
+    y = fit_labels(y, count).double() if count == 1 else y
     rows, owner = label_rows(y, count)
     return Target(classifier, x, y, ball, None, owner, chain, rows)
 
 
 def _checked(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
-    for name, value in (("x", x), ("y", y)):
-        if not isinstance(value, Tensor):
-            raise TypeError(f"`{name}` must be a tensor, got {type(value).__name__}.")
+    x, y = torch.as_tensor(x), torch.as_tensor(y)
     if x.dim() < 2 or len(x) == 0:
         raise ShapeError(f"`x` must have shape (n, ...) with n >= 1, got {tuple(x.shape)}.")
     if y.shape != (len(x),):

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from karat.cli import bench, browse, certify, probe, reproduce, run, store, sweep, tables
-from karat.cli.errors import explain
+from karat.cli.errors import INTERRUPTED, explain
 from karat.version import __version__
 
 app = typer.Typer(
@@ -19,6 +19,7 @@ app = typer.Typer(
 app.command()(browse.papers)
 app.command()(browse.claims)
 app.command()(browse.show)
+app.command()(browse.experiments)
 app.command()(run.run)
 app.command()(run.check)
 app.command()(sweep.sweep)
@@ -50,6 +51,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         given = sys.argv[1:] if arguments is None else list(arguments)
         code = app(args=given, prog_name="karat", standalone_mode=False)
         sys.stdout.flush()
+        if code == INTERRUPTED:  # typer has swallowed Ctrl-C
+            raise KeyboardInterrupt
     except (Exception, KeyboardInterrupt) as error:
         return explain(error)
     return code if isinstance(code, int) else 0

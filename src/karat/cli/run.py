@@ -87,12 +87,13 @@ def check(
 ) -> None:
     """Check one claim: predicted, measured with its interval over seeds, and the verdict."""
     from karat import claims as layer
-    from karat.api import check_cells
+
+    with bad_input():
+        statement = layer.get_statement(claim_id)
+    from karat.api import check_cells  # after a wrong name was refused: behind it stands torch
     from karat.lab import run_cells
 
     chosen = engine_named(engine, scheduler, workers)
-    with bad_input():
-        statement = layer.get_statement(claim_id)
     test = layer.CHECKS.get(claim_id)
     if test is None:
         raise Failure(f"`{claim_id}` is stated but cannot be run yet; `karat claims` shows what can.")

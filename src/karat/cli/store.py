@@ -65,7 +65,9 @@ def rm(
 def export(
     experiment: Name = None,
     status: Status = None,
-    kind: Annotated[str, typer.Option("--format", help="csv, jsonl or parquet.")] = "csv",
+    kind: Annotated[
+        str | None, typer.Option("--format", help="csv, jsonl or parquet; default as the file's name says.")
+    ] = None,
     out: Annotated[Path | None, typer.Option(help="File; default standard output.")] = None,
     store: StorePath = None,
 ) -> None:
@@ -74,6 +76,10 @@ def export(
 
     writers = {"csv": write_csv, "jsonl": write_jsonl}
     require_status(status)
+    if kind is None:
+        kind = "csv" if out is None else out.suffix.removeprefix(".").lower()
+        if kind not in {*writers, "parquet"}:
+            raise Failure(f"`{out}` does not end in .csv, .jsonl or .parquet: say `--format`.", BAD_INPUT)
     if kind not in {*writers, "parquet"}:
         raise Failure(f"`--format` must be csv, jsonl or parquet, got {kind!r}.", BAD_INPUT)
     if kind == "parquet" and out is None:

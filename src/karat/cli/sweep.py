@@ -125,6 +125,8 @@ def _axes(grid: list[str] | None) -> dict[str, str]:
         key, equals, values = text.partition("=")
         if not equals or not key.strip() or not values.strip():
             raise Failure(f"`--grid` must be KEY=VALUES, such as d=1000,2000, got {text!r}.", BAD_INPUT)
+        if key.strip() in found:
+            raise Failure(f"`--grid {key.strip()}` is given twice: list all its values in one.", BAD_INPUT)
         found[key.strip()] = values.strip()
     return found
 

@@ -74,7 +74,8 @@ class Outcome:
     Args:
         planned: cells of the full grid; statuses: status -> cells; computed: cells of this call;
         failed: those of them without a result;
-        saved: planned cells that adaptive seeds made needless; sides: above, below, open -> configs.
+        saved: planned cells that adaptive seeds made needless; sides: above, below, open -> configs;
+        decisions: with a target, for every config its settings on the axes, side, interval and seeds.
     """
 
     planned: int
@@ -83,6 +84,7 @@ class Outcome:
     failed: tuple[Record, ...]
     saved: int
     sides: dict[str, int]
+    decisions: tuple[dict[str, Any], ...]
 
 
 def run_sweep(
@@ -118,10 +120,8 @@ def run_sweep(
         if record.status == "failed":
             failed[cell] = record
     statuses = Counter(status for (_, seed), status in known.items() if seed < sweep.seeds)
-    sides: Counter[str] = Counter()
-    if sweep.target is not None:
-        decided = _adaptive(sweep, store, sources)
-        sides = Counter(decision.side for decision in decided.decisions.values())
+    decisions = () if sweep.target is None else _decisions(sweep, _adaptive(sweep, store, sources))
+    sides = Counter(str(decision["side"]) for decision in decisions)
     planned = len(sweep.firsts) * sweep.seeds
     return Outcome(
         planned=planned,
@@ -130,6 +130,7 @@ def run_sweep(
         failed=tuple(failed.values()),
         saved=planned - sum(statuses.values()) if sweep.target and not only_calibrate else 0,
         sides=dict(sides),
+        decisions=decisions,
     )
 
 
@@ -199,6 +200,16 @@ def _adaptive(sweep: Sweep, store: Store, sources: Sources | None) -> Adaptive:
     assert sweep.target is not None
     known = _known(store, sweep.experiment, sweep.firsts, sources)
     return Adaptive(sweep.firsts, sweep.target, sweep.seeds, known)
+
+
+def _decisions(sweep: Sweep, planner: Adaptive) -> tuple[dict[str, Any], ...]:
+    found = []
+    for cell in sweep.firsts:
+        known = planner.decisions[cell.config_hash]
+        interval = None if known.interval is None else [known.interval.low, known.interval.high]
+        settings = {name: cell.config_json[name] for name in sweep.axes}
+        found.append(settings | {"side": known.side, "interval": interval, "seeds": known.seeds})
+    return tuple(found)
 
 
 def _known(store: Store, experiment: str, cells: Sequence[Cell], sources: Sources | None) -> list[Record]:

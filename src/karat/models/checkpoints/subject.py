@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from karat.core.checks import ShapeError
 from karat.data.loading import evenly, load_samples
 from karat.data.samples import Samples
+from karat.models.given import still
 from karat.nets.loading import require_finite
 from karat.nets.module import ModuleClassifier, to_module
 from karat.nets.net import Net
@@ -87,7 +88,7 @@ def on_bench(
         _require_cpu(module, name)
     kind = next((p.dtype for p in modules["before"].parameters() if p.is_floating_point()), x.dtype)
     x = x.to(kind)
-    with _still(*modules.values()):
+    with still(*modules.values()):
         outputs = _outputs(modules, x)
         nets = {name: _subject(name, module) for name, module in modules.items()}
         y = fit_labels(y, outputs)
@@ -166,18 +167,3 @@ def _image_shape(x: Tensor, image: tuple[int, int, int] | None) -> tuple[int, in
     if x.dim() == 4 and x.shape[1] in (1, 3):
         return int(x.shape[1]), int(x.shape[2]), int(x.shape[3])
     return None
-
-
-@contextmanager
-def _still(*modules: nn.Module) -> Iterator[None]:
-    modes = {part: part.training for module in modules for part in module.modules()}
-    wanted = {p: p.requires_grad for module in modules for p in module.parameters()}
-    try:
-        for module in modules:
-            module.eval().requires_grad_(False)
-        yield
-    finally:
-        for part, mode in modes.items():
-            part.training = mode
-        for parameter, flag in wanted.items():
-            parameter.requires_grad_(flag)

@@ -1,0 +1,129 @@
+"""What a user hands over to an attack, checked and brought into one form."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from karat.core.activations import LeakyRelu, Relu
+from karat.core.ball import Ball
+from karat.core.checks import ShapeError
+from karat.core.classifier import Classifier
+from karat.nets.module import NetModule, as_classifier
+from karat.nets.net import Net
+from karat.nets.outputs import fit_labels, score_count
+from karat.nets.two_layer import TwoLayer
+
+
+@dataclass(frozen=True, eq=False)
+class Given:
+    """A model and samples, ready for an attack.
+
+    Args:
+        classifier: the user's model; x: (n, ...) in the model's type; y: (n,) as its scores need them;
+        twin: the same function as a two-layer net, where the model is one;
+        seen, labels: what is attacked, the twin with labels +-1 or the model itself.
+    """
+
+    classifier: Classifier
+    x: Tensor
+    y: Tensor
+    twin: TwoLayer | None
+    seen: Classifier
+    labels: Tensor
+
+
+@contextmanager
+def given(model: Any, x: Any, y: Any, ball: Ball) -> Iterator[Given]:
+    """Check what was given to `attack`; a module is in eval mode until the end, then as it was."""
+    if not isinstance(ball, Ball):
+        raise TypeError(f"`ball` of `attack` must be a `Ball`, such as Ball(2, 0.3), got {ball!r}.")
+    x, y = torch.as_tensor(x), torch.as_tensor(y)
+    if x.dim() < 2 or len(x) == 0:
+        raise ShapeError(f"`x` of `attack` must have shape (n, ...) with n >= 1, got {tuple(x.shape)}.")
+    if y.shape != (len(x),):
+        raise ShapeError(f"`y` of `attack` must have shape ({len(x)},), got {tuple(y.shape)}.")
+    if not x.is_floating_point():
+        raise TypeError(
+            f"`x` of `attack` must hold floating-point numbers, in the units of the radius; got {x.dtype}."
+        )
+    if not bool(torch.isfinite(x).all()):
+        raise ValueError("`x` of `attack` must hold finite numbers.")
+    modules = [model] if isinstance(model, nn.Module) else []
+    with still(*modules):
+        x = x.to(_dtype(model, x))
+        classifier = as_classifier(model)
+        y = _labels(model, x, y)
+        lost = int(classifier.margin(x, y).isnan().sum())
+        if lost:
+            raise ArithmeticError(f"the margin of {lost} of {len(x)} samples is NaN before any attack.")
+        twin = _twin(model, x)
+        if twin is None:
+            yield Given(classifier, x, y, None, classifier, y)
+        else:
+            yield Given(classifier, x, y, twin, as_classifier(twin), fit_labels(y, 1).to(x))
+
+
+@contextmanager
+def still(*modules: nn.Module) -> Iterator[None]:
+    """Eval mode and no parameter gradients until the end, then both as they were."""
+    modes = {part: part.training for module in modules for part in module.modules()}
+    wanted = {p: p.requires_grad for module in modules for p in module.parameters()}
+    try:
+        for module in modules:
+            module.eval().requires_grad_(False)
+        yield
+    finally:
+        for part, mode in modes.items():
+            part.training = mode
+        for parameter, flag in wanted.items():
+            parameter.requires_grad_(flag)
+
+
+def _dtype(model: Any, x: Tensor) -> torch.dtype:
+    """That of the model's weights, or of x where the model has none to show."""
+    tensors: list[Tensor] = []
+    if isinstance(model, nn.Module):
+        tensors = list(model.parameters())
+    elif isinstance(model, Net):
+        tensors = list(model.parameters().values())
+    return next((tensor.dtype for tensor in tensors if tensor.is_floating_point()), x.dtype)
+
+
+def _labels(model: Any, x: Tensor, y: Tensor) -> Tensor:
+    """+-1 for one score, class indices for logits; a classifier of the user's own takes them as they are."""
+    if isinstance(model, Net | NetModule):
+        return fit_labels(y, 1)
+    if isinstance(model, Classifier) or not callable(model):
+        return y
+    with torch.no_grad():
+        output = model(x[:2])
+    return fit_labels(y, score_count(output, len(x[:2]))) if isinstance(output, Tensor) else y
+
+
+def _twin(model: Any, x: Tensor) -> TwoLayer | None:
+    """The two-layer net that a model is: karat's own, or Linear, ReLU, Linear with at most two outputs."""
+    if isinstance(model, NetModule):
+        model = model.net()
+    if isinstance(model, TwoLayer) or x.dim() != 2:
+        return model if isinstance(model, TwoLayer) else None
+    if type(model) is not nn.Sequential or len(model) != 3:
+        return None
+    first, middle, last = model.children()
+    if not isinstance(first, nn.Linear) or not isinstance(last, nn.Linear) or last.out_features > 2:
+        return None
+    if not isinstance(middle, nn.ReLU | nn.LeakyReLU) or any(map(_hooked, model.modules())):
+        return None
+    activation = LeakyRelu(middle.negative_slope) if isinstance(middle, nn.LeakyReLU) else Relu()
+    # One score stays; of two logits the margin is a multiple +-1 of their difference.
+    rows = torch.tensor([1.0] if last.out_features == 1 else [-1.0, 1.0]).to(x)
+    c = None if last.bias is None else rows @ last.bias.detach()
+    b = None if first.bias is None else first.bias.detach()
+    return TwoLayer(first.weight.detach(), rows @ last.weight.detach(), b, c, activation)
+
+
+def _hooked(module: nn.Module) -> bool:
+    return bool(module._forward_hooks or module._forward_pre_hooks)
