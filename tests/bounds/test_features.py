@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from karat.bounds import features as bounds
+from karat.bounds import features_regimes as regimes
 from karat.data import parity_law
 
 
@@ -91,13 +92,97 @@ def test_the_rate_of_the_theorem_says_nothing_at_the_printed_size():
     assert bounds.convergence_bound(2, 10**9, 10**12) < 1
 
 
-def test_hypotheses_name_what_is_broken():
-    assert bounds.unmet_hypotheses(k=5, D=100, pairs=300, p_o=0.5, label_corr=0.0) == [
-        "Asm A1: label_corr > 0"
-    ]
-    unmet = bounds.unmet_hypotheses(k=5, D=100, pairs=300, p_o=0.5, label_corr=0.25)
-    assert any("log^2" in text for text in unmet)
-    assert any("k^12" in text for text in unmet)
-    assert not any("p_o >=" in text for text in unmet)
-    assert bounds.fixed_feature_unmet(k=5, D=100, p_o=0.5) == []
-    assert len(bounds.fixed_feature_unmet(k=4, D=20, p_o=0.25)) == 3
+def _moved_by_recursion(steps, lr, decay, length, top):
+    """The worst that |w_t - w| and |a_t| can do when every gradient has length one."""
+    moved, arm = 0.0, abs(top)
+    for _ in range(steps):
+        moved = abs(1 - 2 * lr * decay) * moved + 2 * lr * decay * length + lr * arm
+        arm += lr
+    return moved
+
+
+@given(st.integers(1, 60), st.floats(1e-4, 0.9), st.floats(0, 0.5), st.floats(0, 3), st.floats(-1, 1))
+def test_no_neuron_that_descends_moves_further_than_the_bound(steps, lr, decay, length, top):
+    bound = bounds.movement_bound(steps=steps, lr=lr, decay=decay, length=length, top=top)
+    assert _moved_by_recursion(steps, lr, decay, length, top) <= bound * (1 + 1e-9)
+
+
+def test_the_movement_bound_has_the_order_of_the_worst_movement():
+    worst = _moved_by_recursion(1000, 0.01, 0.0, 1.0, 0.0)
+    assert bounds.movement_bound(steps=1000, lr=0.01, decay=0.0, length=1.0, top=0.0) < 2.01 * worst
+
+
+@pytest.mark.parametrize("scale", [1.0, 5.0])
+def test_the_activation_error_is_free_of_the_scale_of_the_data(scale):
+    k, D, pairs, p_o, p_fail = 5, 100, 300, 0.3, 0.1
+    size = math.log(D * pairs / p_fail)
+    variance = p_o * (1 - p_o) / scale**2
+    want = (k * size**0.5 + size**1.5) / math.sqrt(variance * scale**2 * (D - k))
+    got = bounds.activation_error(k=k, D=D, pairs=pairs, p_o=p_o, p_fail=p_fail)
+    assert got == pytest.approx(want)
+
+
+def test_the_activation_error_vanishes_with_many_patterns():
+    few, many = (bounds.activation_error(k=5, D=D, pairs=300, p_o=0.5) for D in (10**4, 10**8))
+    assert many < few / 50
+
+
+@pytest.mark.parametrize("p_o", [0.05, 0.25, 0.5])
+def test_correlation_of_the_parity_mixture_is_that_of_its_law(p_o):
+    assert bounds.parity_label_corr(p_o) == pytest.approx(parity_law(5, p_o=p_o).label_corr)
+
+
+_CASES = (
+    (
+        regimes.theorem1_unmet,
+        {"k": 5, "D": 100, "pairs": 300, "p_o": 0.1, "label_corr": 0.25},
+        {"k": 900, "D": 10**7, "pairs": 10**36, "p_o": 0.5, "label_corr": 0.25},
+        ("log^2", "p_o >=", "k^12"),
+    ),
+    (
+        regimes.lemma15_unmet,
+        {"k": 5, "D": 100, "pairs": 300, "p_o": 0.1, "noise": 0.2},
+        {"k": 900, "D": 10**7, "pairs": 300, "p_o": 0.5, "noise": 900**-1.5},
+        ("log^2", "p_o >=", "sigma_xi"),
+    ),
+    (
+        regimes.lemma23_unmet,
+        {"k": 5, "D": 100, "pairs": 50, "p_o": 0.1, "label_corr": 0.25},
+        {"k": 9000, "D": 10**9, "pairs": 10**16, "p_o": 0.5, "label_corr": 0.25},
+        ("log^2", "p_o >=", "k^4"),
+    ),
+    (
+        regimes.theorem34_unmet,
+        {
+            "k": 5, "d": 1000, "D": 30, "pairs": 700, "p_o": 0.5, "label_corr": 0.25, "p_min": 0.3,
+            "sigma_zeta": 0.5,
+        },
+        {
+            "k": 9000, "d": 1000, "D": 30, "pairs": 10**16, "p_o": 0.1, "label_corr": 0.25, "p_min": 0.3,
+            "sigma_zeta": 0.01,
+        },
+        ("log^2", "m >= max(k^4, D, d)", "sigma_zeta <="),
+    ),
+    (
+        regimes.theorem2_unmet,
+        {"k": 4, "D": 20, "p_o": 0.25},
+        {"k": 5, "D": 100, "p_o": 0.5},
+        ("odd", "D/16", "p_o = 1/2"),
+    ),
+    (regimes.theorem29_unmet, {"k": 4, "D": 20}, {"k": 5, "D": 100}, ("odd", "D/16")),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("unmet", "broken", "met", "parts"), _CASES, ids=lambda case: getattr(case, "__name__", "")
+)
+def test_hypotheses_name_what_is_broken(unmet, broken, met, parts):
+    named = unmet(**broken)
+    assert len(named) == len(parts)
+    assert all(part in text for part, text in zip(parts, named, strict=True))
+    assert unmet(**met) == []
+
+
+def test_a_label_without_correlation_is_named_alone():
+    unmet = regimes.theorem1_unmet(k=5, D=100, pairs=300, p_o=0.5, label_corr=0.0)
+    assert unmet == ["Asm A1: label_corr > 0"]

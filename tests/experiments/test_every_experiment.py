@@ -13,6 +13,7 @@ WITHOUT_NUMBERS = {
     "features.tab5",
     "features.fig18",
     "features.fig19",
+    "features.fig21",
     "features.fig23",
     "features.fig26",
     "lazy.thm3.1",

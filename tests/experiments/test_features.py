@@ -5,14 +5,23 @@ from dataclasses import replace
 import pytest
 import torch
 
+from karat.bounds.features import movement_bound
 from karat.claims import CHECKS, get_statement, judge_claim
 from karat.claims.features.reported import METHODS, REPORTED
 from karat.data import majority_law, parity_law
 from karat.data.pattern_dictionary import PatternDictionary
 from karat.experiments import EXPERIMENTS
 from karat.experiments.experiment import cells
+from karat.experiments.features.cube import effort
 from karat.experiments.features.explicit_net import explicit_net
-from karat.experiments.features.learning import Config, draw, learn_features, rescaled_one_step
+from karat.experiments.features.landmarks import label_strength, movement
+from karat.experiments.features.learning import (
+    Config,
+    draw,
+    learn_features,
+    rescaled_one_step,
+    without_structure,
+)
 from karat.experiments.features.tables import TINY
 from karat.experiments.features.teachers import classical_minimum
 from karat.lab.execute import execute
@@ -100,3 +109,47 @@ def test_the_explicit_net_is_right_on_every_count(law):
 def test_the_classical_minimum_is_the_first_one():
     assert classical_minimum((3, 5, 9, 15, 40), (0.9, 0.5, 0.7, 0.6, 0.3)) == 5
     assert classical_minimum((3, 5, 9), (0.9, 0.5, 0.4)) is None
+
+
+def test_label_strength_is_the_slope_of_the_hinge_loss_and_bounds_it_from_below():
+    config = replace(TINY, methods=())
+    generator = torch.Generator().manual_seed(0)
+    problem = without_structure(config, draw(config, generator), generator)
+    x, y = problem.train.x.double(), problem.train.y.double()
+    net = problem.start.net
+    H = (x @ net.W[: config.pairs].double().T + net.b[: config.pairs].double()).clamp(0, 1)
+    a = torch.zeros(config.pairs, dtype=torch.float64, requires_grad=True)
+    (1 - y * (H @ a)).clamp_min(0).mean().backward()
+    strength = label_strength(problem)
+    assert strength == pytest.approx(float(a.grad.norm()), rel=1e-4)
+    for norm in (1e-3, 1.0, 30.0):
+        best = -a.grad / a.grad.norm() * norm
+        loss = float((1 - y * (H @ best)).clamp_min(0).mean())
+        assert loss >= 1 - norm * strength - 1e-5
+    assert float((1 - y * (H @ best) * 1e-4).clamp_min(0).mean()) == pytest.approx(
+        1 - 3e-3 * strength, abs=1e-6
+    )
+
+
+def test_effort_is_the_smallest_over_all_numbers_of_queries_and_tolerances():
+    size = torch.rand(12, 20, generator=torch.Generator().manual_seed(0), dtype=torch.float64) / 8
+    tolerances = size.flatten().tolist()
+    found = [12.0]
+    for q in range(1, 21):
+        for tau in tolerances:
+            seen = sum(any(float(v) >= tau for v in row[:q]) for row in size)
+            if seen >= 11:
+                found.append(max(q, 1 / tau))
+    assert effort(size) == pytest.approx(min(found))
+    assert effort(torch.zeros(12, 3)) == 12.0
+
+
+def test_movement_is_compared_with_the_bound_of_every_neuron():
+    problem = draw(replace(TINY, methods=()), torch.Generator().manual_seed(0))
+    net = problem.start.net
+    W = net.W.clone()
+    W[3, 0] += 0.5
+    share, worst = movement(net, net.replace(W=W), steps=10, lr=0.01)
+    assert share == pytest.approx(0.5 / float(net.W.norm()), rel=1e-4)
+    bound = movement_bound(steps=10, lr=0.01, decay=0.0, length=0.0, top=float(net.a[3]))
+    assert worst == pytest.approx(0.5 / bound, rel=1e-4)

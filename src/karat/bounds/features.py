@@ -149,34 +149,38 @@ def signal_after_step_one(label_corr: float, scale: float, active: float) -> flo
     return active * label_corr / scale
 
 
-def unmet_hypotheses(*, k: int, D: int, pairs: int, p_o: float, label_corr: float) -> list[str]:
-    """Conditions of Theorem 1 that a run breaks, hidden constants read as 1 and tol = p_fail = 1/2.
+def activation_error(*, k: int, D: int, pairs: int, p_o: float, p_fail: float = 0.5) -> float:
+    """eps_e = (k L^(1/2) + L^(3/2)) / sqrt(p_o (1 - p_o) (D - k)) with L = log(D m/p_fail), constant 1.
 
-    Ref: features, Thm 1
+    After step one relevant components are within eps_e/sigma~ of beta gamma/sigma~, and background ones are
+    at most p_o (1 - p_o) eps_e/sigma~.
+
+    Symbols: pairs is m; sigma_phi^2 sigma~^2 = p_o (1 - p_o) is the variance of a background pattern.
+
+    Ref: features, Lem 15
     """
-    unmet = []
-    if label_corr <= 0:
-        unmet.append("Asm A1: label_corr > 0")
-        return unmet
-    if k < math.log(D / (0.5 * label_corr)) ** 2:
-        unmet.append("Thm 1: k >= log^2(D/(p_fail label_corr))")
-    if p_o < k**2 / D:
-        unmet.append("Thm 1: p_o >= k^2/D")
-    if pairs < max(k**12 / 0.5**1.5, D):
-        unmet.append("Thm 1: m >= max(k^12/tol^(3/2), D)")
-    return unmet
+    size = math.log(D * pairs / p_fail)
+    return (k * size**0.5 + size**1.5) / math.sqrt(p_o * (1 - p_o) * (D - k))
 
 
-def fixed_feature_unmet(*, k: int, D: int, p_o: float) -> list[str]:
-    """Conditions of Theorem 2 that a run breaks.
+def movement_bound(*, steps: int, lr: float, decay: float, length: float, top: float) -> float:
+    """2 t eta lambda |w| + eta^2 t^2 + t |a|, how far a neuron moves in t steps of classifier learning.
 
-    Ref: features, Thm 2
+    Symbols: steps is t, lr eta, decay lambda; length |w| and top |a| are those of the neuron at the start.
+
+    Holds when: one rate below 1 for all layers, no momentum.
+
+    >>> movement_bound(steps=10, lr=0.05, decay=0.0, length=1.0, top=0.0)
+    0.25
+
+    Ref: features, Lem 24
     """
-    unmet = []
-    if k % 2 == 0 or k <= 3:
-        unmet.append("Thm 2: k odd and above 3")
-    if k > D / 16:
-        unmet.append("Thm 2: k <= D/16")
-    if p_o != 0.5:
-        unmet.append("Asm A2: the mixture of Thm 2 is in the family for p_o = 1/2 only")
-    return unmet
+    return 2 * steps * lr * decay * length + (lr * steps) ** 2 + steps * abs(top)
+
+
+def parity_label_corr(p_o: float) -> float:
+    """gamma of the parity mixture for k > 1: its coins are uncorrelated with the label, the rest has 1/2.
+
+    Ref: features, Asm A1
+    """
+    return (1 - p_o) / 2

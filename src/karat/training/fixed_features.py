@@ -21,15 +21,14 @@ class LinearLearning:
     """Hinge SGD of linear classifiers, several learning rates side by side on the same batches.
 
     Args:
-        steps, batch_size, momentum: as in classifier learning; lrs: one classifier per rate;
-        fade: whether rates fall linearly to zero.
+        steps, batch_size, momentum: as in classifier learning; lrs: one classifier per rate, each falling
+            linearly to zero.
     """
 
     steps: int
     lrs: tuple[float, ...]
     momentum: float = 0.9
     batch_size: int = 1000
-    fade: bool = True
 
     def __post_init__(self) -> None:
         if not self.lrs:
@@ -115,7 +114,7 @@ class LinearLearning:
         return model, measured
 
     def _fading(self, step: int) -> float:
-        return 1 - step / self.steps if self.fade else 1.0
+        return 1 - step / self.steps
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,5 +1,5 @@
 """Checks of features: how its statements are tested."""
 
-from karat.claims.features import images, tables, theory
+from karat.claims.features import images, lemmas, students, tables, theory
 
-CHECKS = (*tables.CHECKS, *theory.CHECKS, *images.CHECKS)
+CHECKS = (*tables.CHECKS, *theory.CHECKS, *lemmas.CHECKS, *images.CHECKS, *students.CHECKS)

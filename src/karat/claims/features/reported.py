@@ -80,6 +80,16 @@ def part_of(table: str, config: Mapping[str, Any]) -> str:
     return f"{VARIED[table]}={config[VARIED[table]]:g}" if table in VARIED else ""
 
 
+def part_label(table: str, config: Mapping[str, Any]) -> str:
+    """The part of a table in words, with what a run adds to the printed setting.
+
+    >>> part_label("tab4", {"negative_rate": 0.8, "sampling": "balanced"})
+    'negative_rate=0.8, balanced batches'
+    """
+    added = "balanced batches" if config["sampling"] != "plain" else ""
+    return ", ".join(filter(None, [part_of(table, config), added]))
+
+
 def reported_text(table: str) -> str:
     """Test accuracies of a table on one line, for the field `reported` of its claim.
 

@@ -7,9 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from karat.claims.claim import Check, Finding
-from karat.claims.evaluate import lower_bound_finding, tight_finding, upper_bound_finding, values_of
-from karat.claims.features.reported import METHODS, NAMES, REPORTED, part_of, reported_text
+from karat.claims.claim import Check, Finding, Outcome
+from karat.claims.evaluate import (
+    lower_bound_finding,
+    tight_finding,
+    upper_bound_finding,
+    values_of,
+    worst_finding,
+)
+from karat.claims.features.reported import METHODS, NAMES, REPORTED, part_label, part_of, reported_text
 from karat.experiments.record import Record
 
 CLOSE = 3.0
@@ -25,7 +31,8 @@ def printed(table: str) -> Callable[[Sequence[Record]], Finding]:
 
     def evaluate(records: Sequence[Record]) -> Finding:
         off, cells = [], 0
-        for part, group in _parts(table, records).items():
+        for label, group in _parts(table, records).items():
+            part = part_of(table, group[0].config)
             for method in METHODS:
                 name = f"{method}_test"
                 if (table, part) not in REPORTED or name not in group[0].values:
@@ -34,7 +41,7 @@ def printed(table: str) -> Callable[[Sequence[Record]], Finding]:
                 ours = 100 * float(np.mean(values_of(group, name)))
                 theirs = REPORTED[table, part][method].test
                 if abs(ours - theirs) > CLOSE:
-                    where = f" at {part}" if part else ""
+                    where = f" at {label}" if label else ""
                     off.append(f"{NAMES[method]}{where} {ours:.1f} (printed {theirs:g})")
         if not cells:
             raise ValueError("no run has the settings of a printed part.")
@@ -56,7 +63,7 @@ def printed(table: str) -> Callable[[Sequence[Record]], Finding]:
 def _parts(table: str, records: Sequence[Record]) -> dict[str, list[Record]]:
     parts: dict[str, list[Record]] = {}
     for record in records:
-        parts.setdefault(part_of(table, record.config), []).append(record)
+        parts.setdefault(part_label(table, record.config), []).append(record)
     return parts
 
 
@@ -83,18 +90,35 @@ def figure5(records: Sequence[Record]) -> Finding:
 
 
 def figure7(records: Sequence[Record]) -> Finding:
-    """Interval labels: network and NTK reach the same accuracy, random features stay below."""
-    finding = lower_bound_finding(
-        [r.values["network_test"] - r.values["rf_test"] for r in records], 0.0, deterministic=True
+    """Interval labels: the network learns faster than NTK, which reaches it, RF stays below; no structure.
+
+    The worst of four comparisons: lead over RF, distance to NTK, lead in mean accuracy over the steps (speed)
+    and accuracy lost without structure, by the network or NTK.
+    """
+    network, ntk, rf = (np.array(values_of(records, f"{name}_test")) for name in ("network", "ntk", "rf"))
+    lost = np.maximum(
+        network - values_of(records, "network_unstructured_test"),
+        ntk - values_of(records, "ntk_unstructured_test"),
     )
-    gap = max(abs(r.values["network_test"] - r.values["ntk_test"]) for r in records)
-    free = min(values_of(records, "network_unstructured_test"))
+    faster = [_mean_lead(r, "network", "ntk") for r in records]
+    parts = {
+        "lead over RF": lower_bound_finding(list(network - rf), 0.0),
+        "distance of NTK": upper_bound_finding(list(abs(network - ntk)), 0.02),
+        "lead over NTK in mean accuracy over the steps": lower_bound_finding(faster, 0.0),
+        "loss without structure": upper_bound_finding(list(lost), CLOSE / 100),
+    }
+    listed = "; ".join(f"{name} {found.measured:.3f} ({found.verdict})" for name, found in parts.items())
     majority = max(values_of(records, "majority_unstructured"))
-    note = (
-        f"NTK is within {gap:.3f} of the network; without structure the network reaches at least {free:.3f}, "
-        f"where a constant answer already reaches {majority:.3f}."
+    note = f"Means: {listed}. Without structure a constant answer already reaches {majority:.3f}."
+    return replace(worst_finding(list(parts.values())), caveat=note)
+
+
+def _mean_lead(record: Record, first: str, second: str) -> float:
+    """Mean over the evaluated steps of the difference of two test-accuracy curves."""
+    (steps, one), (other_steps, other) = (
+        (record.values[f"{name}_curve_steps"], record.values[f"{name}_curve"]) for name in (first, second)
     )
-    return replace(finding, verdict="fails" if gap > 0.02 else finding.verdict, caveat=note)
+    return float(np.mean(np.array(one) - np.interp(steps, other_steps, other)))
 
 
 def aligned(records: Sequence[Record]) -> Finding:
@@ -110,17 +134,28 @@ def hidden(records: Sequence[Record]) -> Finding:
     return replace(finding, caveat=note)
 
 
-def second_step(records: Sequence[Record]) -> Finding:
-    """What the second step adds in test accuracy over step-one directions at the lengths of step two."""
-    gains = [r.values["two_step_test"] - r.values["one_step_rescaled_test"] for r in records]
-    finding = lower_bound_finding(gains, REPORTED["tab1", ""]["two_step"].test / 100 - 0.522)
-    literal = float(np.mean(values_of(records, "one_step_test")))
-    note = (
-        f"As printed, One Step gives {100 * literal:.1f}%: its weights are so short (first rate "
-        f"{records[0].config['lr_first']:g}) that no neuron reaches a kink; with the lengths of step two the "
-        "same directions classify as well as those of step two."
-    )
-    return replace(finding, caveat=note)
+def second_step(first: str) -> Callable[[Sequence[Record]], Finding]:
+    """Test accuracy on frozen neurons: `first` against the printed One Step, and Two Step against its own."""
+
+    def evaluate(records: Sequence[Record]) -> Finding:
+        one, two = (float(np.mean(values_of(records, f"{name}_test"))) for name in (first, "two_step"))
+        printed_one, printed_two = (
+            REPORTED["tab1", ""][name].test / 100 for name in ("one_step", "two_step")
+        )
+        near = max(abs(one - printed_one), abs(two - printed_two)) <= CLOSE / 100
+        note = (
+            f"{NAMES[first]} gives {100 * one:.1f}%, Two Step {100 * two:.1f}%. As it is, step one leaves "
+            f"weights so short (first rate {records[0].config['lr_first']:g}) that no neuron reaches a kink."
+        )
+        return Finding(
+            measured=one,
+            interval=None,
+            predicted=printed_one,
+            verdict="holds" if near else "fails",
+            caveat=note,
+        )
+
+    return evaluate
 
 
 def overfit(records: Sequence[Record]) -> Finding:
@@ -135,27 +170,21 @@ def overfit(records: Sequence[Record]) -> Finding:
 
 
 def one_step_cosine(records: Sequence[Record]) -> Finding:
-    """Best cosine after one step at the largest d, printed as .560, with exact forgetting."""
+    """Best cosine after one step at the largest d, printed as .560 up to half a unit of the last digit."""
     largest = max(record.config["d"] for record in records)
     own = [record for record in records if record.config["d"] == largest]
     cell = REPORTED.get(("tab3", f"d={largest}"))
     wanted = 0.560 if cell is None or cell["one_step"].cos is None else cell["one_step"].cos
     values = values_of(own, "step1_cos")
-    finding = tight_finding(values, wanted, deterministic=True)
+    farthest = max(values, key=lambda value: abs(value - wanted))
+    verdict: Outcome = "holds" if abs(farthest - wanted) <= 0.0005 else "fails"
     rounded = {r.config["d"]: r.values["step1_float32_fitted_cos"] for r in records}
     listed = ", ".join(f"{value:.3f} at d = {d}" for d, value in sorted(rounded.items()))
     note = (
         "With decay 1/(2 lr) the start is forgotten, so nothing can depend on d. Rounding the decay in "
         f"single precision at one fitted first rate gives {listed}: a candidate explanation only."
     )
-    return replace(finding, caveat=note)
-
-
-def stays_near(records: Sequence[Record]) -> Finding:
-    """Relative movement of the hidden weights in classifier learning; the lemma's constant is hidden."""
-    finding = upper_bound_finding(values_of(records, "network_moved"), 1.0)
-    note = "The lemma has a rate with hidden constants; here the movement is compared with the length."
-    return replace(finding, caveat=" ".join(filter(None, [finding.caveat, note])))
+    return Finding(measured=farthest, interval=None, predicted=wanted, verdict=verdict, caveat=note)
 
 
 PRINTED = {
@@ -175,6 +204,8 @@ def paper_size(experiment: str, later: bool, config: Mapping[str, Any]) -> list[
     place = "Sec E.3.1" if experiment == "hidden" else f"Tab {experiment[3:]}"
     other = ", ".join(f"{name} = {value}" for name, value in wanted.items() if config[name] != value)
     unmet = [f"{place}: {other}"] if other else []
+    if experiment == "tab2" and config["weighted"]:
+        unmet.append("Sec E.1.2: no class weights in the first two steps")
     if later and config["sampling"] != "plain":
         unmet.append("Sec F.1.1: unweighted loss after the first two steps (batches were balanced)")
     return unmet
@@ -195,6 +226,9 @@ STAGE3 = (
     "validation sample."
 )
 
+ABOUT = f"About is read as within {CLOSE:g} points."
+WEIGHTS = "Class weights in the first two steps are ours too."
+
 CHECKS = (
     _check("tab1", "tab1", printed("tab1"), reported=reported_text("tab1"), reading=STAGE3, headline=True),
     _check(
@@ -209,14 +243,26 @@ CHECKS = (
     _check(
         "secE.1.1.second",
         "tab1",
-        second_step,
+        second_step("one_step"),
         reported="52.2 after one step, 100.0 after two",
-        reading="Step-one directions get the lengths, biases and top weights of step two.",
+        reading=f"{ABOUT} {STAGE3}",
         headline=True,
     ),
-    _check("lem24", "tab1", stays_near, reading="Frobenius norms, relative to the weights at step two."),
-    _check("tab2", "tab2", printed("tab2"), reported=reported_text("tab2"), reading=STAGE3),
-    _check("fig7", "tab2", figure7, reading="Reached accuracies within 0.02 count as equal."),
+    _check(
+        "secE.1.1.scale",
+        "tab1",
+        second_step("one_step_rescaled"),
+        reported="52.2 after one step, 100.0 after two",
+        reading=f"{ABOUT} Step-one directions get the lengths, biases and output weights of step two.",
+    ),
+    _check("tab2", "tab2", printed("tab2"), reported=reported_text("tab2"), reading=f"{STAGE3} {WEIGHTS}"),
+    _check(
+        "fig7",
+        "tab2",
+        figure7,
+        reading="NTK within 0.02 is similar, a loss up to 0.03 slight; speed is the mean accuracy over the "
+        f"evaluated steps. {WEIGHTS}",
+    ),
     _check("fig8", "tab2", aligned, reported="clusters at +- the relevant sum"),
     _check("tab3", "tab3", printed("tab3"), reported=reported_text("tab3"), reading=STAGE3),
     _check(

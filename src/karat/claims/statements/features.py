@@ -42,30 +42,33 @@ sec5.1.improve | Sec 5.1 | 487 | qualitative
 sec5.2.mean | Sec 5.2 | 522 | qualitative
   The gradient that the neurons follow is roughly proportional to E[y x], the difference of the class means.
 lem24 | Lem 24 | 2991 | upper
-  During classifier learning the hidden weights stay near their values after step two.
+  In classifier learning with one rate lr < 1 and decay lambda, t steps move a neuron by at most 2 t lr lambda
+  |w| + lr^2 t^2 + t |a|, with w and a its weights after step two.
 thm2 | Thm 2 | 297 | lower
   For fixed features in [-1, 1]^N and weights of norm B some distribution forces hinge loss >= p_background
   (1 - sqrt(2N) B/2^k), for odd k with 3 < k <= D/16.
 thm29 | Thm 29 | 3379 | lower
-  On fair coins some parity of k patterns forces hinge loss >= 1 - sqrt(2N) B/2^k on every linear model of
-  norm B over N features in [-1, 1] that were fixed before.
+  On fair coins, for odd k <= D/16, some parity of k patterns forces hinge loss >= 1 - sqrt(2N) B/2^k on every
+  linear model of norm B over N features in [-1, 1] that were fixed before.
 cor3 | Cor 3 | 332 | lower
   Shift-invariant kernels of norm L suffer hinge loss >= p_background (1 - poly(d, L)/2^k) - 1/poly(d, L).
 thm4 | Thm 4 | 357 | lower
   Without input structure a statistical-query learner of error < 1/2 - 1/binom(D, k)^3 needs binom(D,
   k)^(1/3)/2 queries or a tolerance as fine.
 lem23.lp | Lem 23 | 2643 | existence
-  After two steps the features admit a zero-loss linear classifier with |a|_0 = O(m/k) and |a|_inf =
-  O(k^5/m); the smallest hinge loss after initialisation, step 1 and step 2 tells whether the second step is
-  needed.
+  After two steps, for p_background >= k^2/D, k >= log^2(D m/(p_fail label_corr)) and m >= max(k^4, D), some
+  linear classifier on the features has population hinge loss zero, |a|_0 = O(m/k) and |a|_inf = O(k^5/m).
 tab1 | Tab 1 | 3573 | reported numbers
   Parity, d = 500, D = 100, k = 5: test accuracy 100.0 network, 86.4 NTK, 76.0 random features, 52.2 one
   step, 100.0 two steps, 52.0 network without structure; best cosine .997, NA, .114, .848, .997, .253.
 tab1.overfit | Tab 1 | 3573 | reported numbers
   Without input structure the network fits its training set (100.0%) and stays at chance on test data (52.0%).
 secE.1.1.second | Sec E.1.1 | 3589 | qualitative
-  One step is not enough: its features give about 52% test accuracy and those of two steps 100%, so they need
-  to be improved in the second step.
+  One step is not enough: a classifier on neurons frozen after it has about 52% test accuracy, after two steps
+  about 100%.
+secE.1.1.scale | Sec E.1.1 | 3589 | qualitative
+  The gap between one and two steps is one of directions: it stays when the weights after step one get the
+  lengths, biases and output weights of step two.
 tab2 | Tab 2 | 3620 | reported numbers
   Interval labels, k = 30: test accuracy 100.0, 100.0, 73.2, 41.0, 100.0, 100.0 for the same six methods;
   best cosine 1.00, NA, .153, .901, .994, .965.
@@ -120,7 +123,7 @@ fig20 | Fig 20 | 3949 | reported numbers
   .6973, -.7245), (.5528, .6000, -.7509), (.4260, .5006, -.5099), (.5584, .5697, -.9074).
 fig21 | Fig 21 | 3976 | reported numbers
   ResNet(256), 93.8% accuracy: (.7065, .6551, -.7875), (.6599, .5299, -.9004), (.5193, .6267, -.9258),
-  (.7386, .6839, -.9740): the wider net clusters more.
+  (.7386, .6839, -.9740): it clusters more than ResNet(128).
 tab7 | Tab 7 | 3911 | reported numbers
   Mean gradients of steps 1-10, 11-20, 21-30 agree: cosines to their mean .9727, .8655, .6549 and pairwise
   .7454, .5083, .6533 (ResNet(128)); .8646, .9665, .9121 and .7087, .6919, .9135 (ResNet(256)).
@@ -131,8 +134,10 @@ alg1 | Alg 1 | 4099 | algorithm
   Teacher choice: sweep the size, take the local minimum of the classical regime, retrain with the balance
   and confidence regulariser R1 + lambda R2 on the unlabelled inputs.
 fig22 | Fig 22 | 4142 | qualitative
+  Half Gaussian inputs: no clear gap between digits and Gaussians.
+fig22.images | Fig 22 | 4156 | qualitative
   Half Gaussian inputs: the student learns the CIFAR-10 and SVHN part well and the Gaussian part slower and
-  worse; no clear gap on digits.
+  worse.
 fig23 | Fig 23 | 4147 | qualitative
   Tiny ImageNet instead of Gaussians: the injected part is learned better than Gaussians, worse than the
   originals.

@@ -110,10 +110,28 @@ def _queries(config: Config, correlation: Tensor) -> dict[str, Any]:
         "seen_by_one": int(seen.sum(dim=0).max()),
         "seen_bound": 1 / config.tolerance**2,
         "seen_share": float(seen.any(dim=1).double().mean()),
+        "effort": effort(size),
         "queries": counts,
         "best_correlation": [float(size[:, :q].amax(dim=1).mean()) for q in counts],
         "best_correlation_bound": [min(1.0, math.sqrt(q / total)) for q in counts],
     }
+
+
+def effort(size: Tensor) -> float:
+    """Smallest max(q, 1/tau) at which the first q queries of tolerance tau tell all parities apart.
+
+    To do so they must see every parity but one. Asking for the parities themselves takes one query each.
+
+    Args:
+        size: (sets, N) absolute correlation of every parity with every query.
+
+    Ref: features, Thm 4
+    """
+    if len(size) < 2:
+        return float(len(size))
+    tau = size.cummax(dim=1).values.kthvalue(2, dim=0).values
+    count = torch.arange(1, size.shape[1] + 1, dtype=size.dtype)
+    return min(float(len(size)), float(torch.maximum(count, 1 / tau).min()))
 
 
 def _orthonormal(H: Tensor) -> Tensor:

@@ -90,6 +90,10 @@ def _source() -> Literal["digits", "mnist"]:
 
 
 _BASE = Config(source=_source())
+_CURVES: tuple[dict[str, Any], ...] = (
+    {"inputs": "original"},
+    *({"inputs": "gaussian", "teacher": size} for size in (9, 50, 500)),
+)
 
 FIG26 = Experiment(
     name="features.fig26",
@@ -102,15 +106,10 @@ FIG26 = Experiment(
             seeds=2,
             cell_seconds=0.5,
         ),
-        "quick": Preset(config=replace(_BASE, n=6000), seeds=1, cell_seconds=8),
+        "quick": Preset(config=replace(_BASE, n=2500), points=_CURVES[:3], seeds=1, cell_seconds=5),
         "full": Preset(
             config=replace(_BASE, n=60_000, sizes=(2, 3, 5, 7, 9, 12, 15, 20, 30, 50, 100, 200)),
-            points=(
-                {"inputs": "original"},
-                {"inputs": "gaussian", "teacher": 9},
-                {"inputs": "gaussian", "teacher": 50},
-                {"inputs": "gaussian", "teacher": 500},
-            ),
+            points=_CURVES,
             seeds=3,
             cell_seconds=900,
         ),

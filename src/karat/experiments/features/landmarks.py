@@ -1,12 +1,15 @@
-"""What the methods are compared with: plateaus of threshold classifiers and the closed-form NTK."""
+"""What the methods are compared with: plateaus of threshold classifiers, the closed-form NTK, two bounds."""
 
 import math
 from typing import Any
 
+import torch
+
 from karat.bounds import features as bounds
 from karat.core.activations import TruncatedRelu
 from karat.experiments.features.learning import Config, Problem
-from karat.experiments.features.scores import accuracy, hinge
+from karat.experiments.features.scores import accuracy, hinge, outputs
+from karat.nets import TwoLayer
 from karat.training.fixed_features import distinct_half, kernel_ridge, tangent_kernel
 
 RIDGES = (0.01, 0.1, 1.0, 10.0)
@@ -43,3 +46,29 @@ def plateau_values(config: Config) -> dict[str, Any]:
         "rf_floor_energy": config.pairs,
         "parities": math.comb(config.D, config.k),
     }
+
+
+def label_strength(problem: Problem) -> float:
+    """|mean(y Psi)| of the random features Psi: hinge >= 1 - B |E[y Psi]| for all output weights of norm B.
+
+    The best weights reach it while B |Psi| <= 1, so Theorem 29 says |E[y Psi]| <= sqrt(2N)/2^k for some A.
+
+    Ref: features, Thm 29
+    """
+    half = distinct_half(problem.start.net.replace(activation=TruncatedRelu()))
+    H = outputs(lambda x: half.activation(half.preactivations(x)), problem.train.x)
+    return float(torch.linalg.vector_norm(problem.train.y.to(H) @ H)) / len(H)
+
+
+def movement(before: TwoLayer, after: TwoLayer, *, steps: int, lr: float) -> tuple[float, float]:
+    """Movement of the hidden weights over their length, and the largest over neurons of movement over bound.
+
+    Ref: features, Lem 24
+    """
+    far = torch.linalg.vector_norm((after.W - before.W).double(), dim=1)
+    length = torch.linalg.vector_norm(before.W.double(), dim=1)
+    ratios = [
+        way / bounds.movement_bound(steps=steps, lr=lr, decay=0.0, length=size, top=top)
+        for way, size, top in zip(far.tolist(), length.tolist(), before.a.tolist(), strict=True)
+    ]
+    return float(far.norm() / length.norm()), max(ratios)

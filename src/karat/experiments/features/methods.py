@@ -11,7 +11,7 @@ from torch import Tensor
 from karat.core.activations import TruncatedRelu
 from karat.data import Samples
 from karat.experiments.features.directions import direction_pictures, rounding_values
-from karat.experiments.features.landmarks import closed_form_ntk, plateau_values
+from karat.experiments.features.landmarks import closed_form_ntk, label_strength, movement, plateau_values
 from karat.experiments.features.learning import (
     Config,
     Problem,
@@ -43,7 +43,7 @@ class Trained:
     curve: Curve
     net: PatternNet | None = None
     weight_norm: float | None = None
-    moved: float | None = None
+    moved: tuple[float, float] | None = None
 
 
 def measure(name: str, trained: Trained, problem: Problem) -> dict[str, Any]:
@@ -64,7 +64,7 @@ def measure(name: str, trained: Trained, problem: Problem) -> dict[str, Any]:
     if trained.weight_norm is not None:
         values[f"{name}_weight_norm"] = trained.weight_norm
     if trained.moved is not None:
-        values[f"{name}_moved"] = trained.moved
+        values[f"{name}_moved"], values[f"{name}_moved_over_bound"] = trained.moved
     return values
 
 
@@ -124,6 +124,8 @@ def _unstructured(
         method = name.removesuffix("_unstructured")
         fixed = (chosen[method],) if method in chosen else None
         values |= measure(name, train_method(config, method, free, stages, generator, fixed), free)
+    if "rf_unstructured" in names:
+        values["rf_unstructured_strength"] = label_strength(free)
     return values
 
 
@@ -196,8 +198,7 @@ def _network(config: Config, problem: Problem, start: PatternNet, seed: int, lr:
         observe_at=evaluation_steps(stage.steps, config.evaluations),
     )
     shifted = [(step + 2, value) for step, value in curve]
-    before = torch.linalg.vector_norm(start.net.W)
-    moved = float(torch.linalg.vector_norm(net.W - start.net.W) / before)
+    moved = movement(start.net, net, steps=stage.steps, lr=config.lr_hidden)
     return Trained(net, lr, shifted, start.moved(net), moved=moved)
 
 

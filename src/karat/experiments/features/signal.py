@@ -32,6 +32,8 @@ def run(config: Config, generator: torch.Generator) -> dict[str, Any]:
         "signal_ratio": float((signal / wanted).mean()),
         "signal_error": float((signal / wanted - 1).abs().mean()),
         "signal_spread": float(((relevant - wanted[:, None]).abs().amax(dim=1) / wanted).mean()),
+        "signal_worst": problem.scale * float((relevant - wanted[:, None]).abs().max()),
+        "background_worst": problem.scale * float(rest.abs().max()),
         "background": float((noise / wanted).mean()),
         "background_sampling": float((sampling / wanted).mean()),
         "ratio_one": _ratio(first, problem),

@@ -162,13 +162,14 @@ def draw_descent(records: Sequence[Record]) -> list[Picture]:
 
 
 def draw_filters(records: Sequence[Record]) -> list[Picture]:
-    """Cosines inside and between filter clusters per block, and movement early and late.
+    """Cosines inside and between filter clusters per block, and movement early and late, per width.
 
     Ref: features, Fig 20
     """
-    done = [r for r in records if r.status == "done"]
-    if not done:
-        return []
+    return [_filters(group) for group in by_config([r for r in records if r.status == "done"])]
+
+
+def _filters(done: Sequence[Record]) -> Picture:
     figure, (cluster, move) = new_figure(2)
     blocks = np.arange(1, 5)
     for index, (place, label) in enumerate(((0, "inside"), (2, "between centres"))):
@@ -193,4 +194,4 @@ def draw_filters(records: Sequence[Record]) -> list[Picture]:
         "leading direction at the end; dotted: the same filters before training. The paper's nets have "
         "128 and 256 filters."
     )
-    return [Picture("Filters of a residual net", caption, figure)]
+    return Picture(f"Filters of ResNet({config['m']})", caption, figure)

@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from karat.claims.features.reported import NAMES, REPORTED, VARIED, part_of
+from karat.claims.features.reported import NAMES, REPORTED, VARIED, part_label, part_of
 from karat.experiments.record import Record
 from karat.report.figures.picture import Draw, Picture, by_config
 from karat.report.style import FAINT, INK, PALETTE, curve_with_band, finish
@@ -24,7 +24,8 @@ def draw_methods(table: str, records: Sequence[Record]) -> list[Picture]:
     pictures = []
     for group in sorted(by_config(done), key=lambda group: group[0].config.get(VARIED.get(table, ""), 0)):
         part = part_of(table, group[0].config)
-        suffix = f", {part.replace('=', ' = ').replace('_', ' ')}" if part else ""
+        label = part_label(table, group[0].config)
+        suffix = f", {label.replace('=', ' = ').replace('_', ' ')}" if label else ""
         if "network_test" in group[0].values:
             pictures += [_numbers(table, part, suffix, group), _curves(suffix, group)]
         if "pictures" in group[0].values:

@@ -93,7 +93,8 @@ def draw_quality(records: Sequence[Record]) -> list[Picture]:
     caption = (
         "Linear program over all classifiers on the features: no learning rate enters. As they are, "
         "one-step weights are too short to reach a kink, so their features are linear functions and stop "
-        "at p_o; with the lengths of step two the same directions separate. Dots: seeds."
+        "at p_o. With the lengths of step two the same directions separate the sample too; how much the "
+        "second step still improves them shows on new points. Dots: seeds."
     )
     return [Picture("What the best classifier reaches at every stage", caption, figure)]
 

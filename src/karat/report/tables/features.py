@@ -5,7 +5,7 @@ from functools import partial
 
 import numpy as np
 
-from karat.claims.features.reported import NAMES, REPORTED, part_of
+from karat.claims.features.reported import NAMES, REPORTED, part_label, part_of
 from karat.core.statistics import t_interval
 from karat.experiments.record import Record
 from karat.report.tables.table import Entry, Make, Table
@@ -41,10 +41,10 @@ def methods_table(table: str, records: Sequence[Record]) -> Table:
     parts: dict[str, list[Record]] = {}
     for record in records:
         if record.status == "done":
-            parts.setdefault(part_of(table, record.config), []).append(record)
+            parts.setdefault(part_label(table, record.config), []).append(record)
     rows = [
-        _row(table, part, method, group)
-        for part, group in parts.items()
+        _row(table, label, method, group)
+        for label, group in parts.items()
         for method in NAMES
         if f"{method}_test" in group[0].values
     ]
@@ -57,13 +57,13 @@ def methods_table(table: str, records: Sequence[Record]) -> Table:
     )
 
 
-def _row(table: str, part: str, method: str, group: Sequence[Record]) -> list[Entry]:
-    printed = REPORTED.get((table, part), {}).get(method)
+def _row(table: str, label: str, method: str, group: Sequence[Record]) -> list[Entry]:
+    printed = REPORTED.get((table, part_of(table, group[0].config)), {}).get(method)
     test = [100 * float(record.values[f"{method}_test"]) for record in group]
     interval = t_interval(test) if len(test) > 1 else None
     majority = "majority_unstructured" if method.endswith("_unstructured") else "majority"
     return [
-        part,
+        label,
         NAMES[method],
         float(np.mean(test)),
         interval.low if interval else None,

@@ -1,0 +1,97 @@
+"""Conditions of the statements of features: those that a run breaks, hidden constants read as 1."""
+
+import math
+
+
+def _broken(conditions: dict[str, bool]) -> list[str]:
+    return [text for text, met in conditions.items() if not met]
+
+
+def theorem1_unmet(*, k: int, D: int, pairs: int, p_o: float, label_corr: float) -> list[str]:
+    """Conditions of Theorem 1, with tol = p_fail = 1/2.
+
+    Ref: features, Thm 1
+    """
+    if label_corr <= 0:
+        return ["Asm A1: label_corr > 0"]
+    return _broken(
+        {
+            "Thm 1: k >= log^2(D/(p_fail label_corr))": k >= math.log(D / (0.5 * label_corr)) ** 2,
+            "Thm 1: p_o >= k^2/D": p_o >= k**2 / D,
+            "Thm 1: m >= max(k^12/tol^(3/2), D)": pairs >= max(k**12 / 0.5**1.5, D),
+        }
+    )
+
+
+def lemma15_unmet(*, k: int, D: int, pairs: int, p_o: float, noise: float) -> list[str]:
+    """Conditions of the full version of Lemma 6, with p_fail = 1/2; noise is sigma_xi.
+
+    Ref: features, Lem 15
+    """
+    return _broken(
+        {
+            "Lem 15: k >= log^2(D m/p_fail)": k >= math.log(D * pairs / 0.5) ** 2,
+            "Lem 15: p_o >= k^2/D": p_o >= k**2 / D,
+            "Lem 15: sigma_xi < 1/k": noise < 1 / k,
+        }
+    )
+
+
+def lemma23_unmet(*, k: int, D: int, pairs: int, p_o: float, label_corr: float) -> list[str]:
+    """Conditions of Lemma 23, with p_fail = 1/k^3, the largest it allows.
+
+    Ref: features, Lem 23
+    """
+    size = math.log(D * pairs * k**3 / label_corr)
+    return _broken(
+        {
+            "Lem 23: k >= log^2(D m/(p_fail label_corr))": k >= size**2,
+            "Lem 23: p_o >= k^2/D": p_o >= k**2 / D,
+            "Lem 23: m >= max(k^4, D)": pairs >= max(k**4, D),
+        }
+    )
+
+
+def theorem34_unmet(
+    *, k: int, d: int, D: int, pairs: int, p_o: float, label_corr: float, p_min: float, sigma_zeta: float
+) -> list[str]:
+    """Conditions of Theorem 34 on sizes and noise, with p_fail = 1/k^3, the largest it allows.
+
+    Symbols: p_min is the probability of the rarer class; sigma_zeta the sd of the input noise.
+
+    Reading: sigma~^2 = D p_o (1 - p_o) + d sigma_zeta^2, the relevant patterns counted like the others.
+
+    Ref: features, Thm 34
+    """
+    scale = math.sqrt(D * p_o * (1 - p_o) + d * sigma_zeta**2)
+    size = math.log(D * pairs * d * k**3 / (label_corr * p_min))
+    noise = min(1 / scale, scale / math.sqrt(d))
+    return _broken(
+        {
+            "Thm 34: k >= log^2(D m d/(p_fail label_corr p_min))": k >= size**2,
+            "Thm 34: m >= max(k^4, D, d)": pairs >= max(k**4, D, d),
+            "Thm 34: sigma_zeta <= min(1/sigma~, sigma~/sqrt(d))": sigma_zeta <= noise,
+        }
+    )
+
+
+def theorem2_unmet(*, k: int, D: int, p_o: float) -> list[str]:
+    """Conditions of Theorem 2.
+
+    Ref: features, Thm 2
+    """
+    return _broken(
+        {
+            "Thm 2: k odd and above 3": k % 2 == 1 and k > 3,
+            "Thm 2: k <= D/16": k <= D / 16,
+            "Asm A2: the mixture of Thm 2 is in the family for p_o = 1/2 only": p_o == 0.5,
+        }
+    )
+
+
+def theorem29_unmet(*, k: int, D: int) -> list[str]:
+    """Conditions of Theorem 29.
+
+    Ref: features, Thm 29
+    """
+    return _broken({"Thm 29: k odd": k % 2 == 1, "Thm 29: k <= D/16": k <= D / 16})
