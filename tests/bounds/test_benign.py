@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -14,9 +15,11 @@ from scipy.stats import norm
 from karat.bounds.benign import (
     Setting,
     clean_error_bound,
+    gradient_constant,
     implied_constant,
     largest_constant,
     loss_ratio_bound,
+    loss_ratio_reach,
     margin_bound,
     robust_error_bound,
     robust_error_floor,
@@ -26,7 +29,7 @@ from karat.bounds.benign import (
 )
 
 HEADLINE = Setting(n=100, d=1000, m=1000, mu=5.0, tau=0.5, flip_rate=0.1, lr=0.1, init_scale=1e-4)
-INSIDE = Setting(n=10, d=400, m=16, mu=4.2, tau=0.4, flip_rate=0.1, lr=5e-6, init_scale=1e-8)
+INSIDE = Setting(n=10, d=600, m=16, mu=4.95, tau=0.49, flip_rate=0.1, lr=2.7e-6, init_scale=1e-8)
 
 
 def test_robust_bound_without_attack_is_the_clean_bound() -> None:
@@ -102,10 +105,17 @@ def test_loss_bound_falls_with_the_square_root_of_time() -> None:
 
 
 def test_training_time_of_the_two_activation_classes() -> None:
-    assert training_time(HEADLINE, 0.1) == pytest.approx(1 / (25 * 0.1 * 0.01))
+    assert training_time(HEADLINE, 0.1) == pytest.approx(900 / (25 * 0.1 * 0.01))
     smooth = replace(HEADLINE, smooth=True, slope=0.5)
     base = (35 + 8 * math.sqrt(1000 / 1000**3)) / (0.5 * 5 * 0.1 * 0.1)
     assert training_time(smooth, 0.1) == pytest.approx(base**2)
+
+
+@pytest.mark.parametrize("c0", [1.0, 0.2])
+def test_training_time_is_when_the_loss_bound_reaches_the_tolerance(c0: float) -> None:
+    for tol in (0.01, math.log(2)):
+        elapsed = HEADLINE.lr * training_time(HEADLINE, tol, c0=c0)
+        assert training_loss_bound(HEADLINE, elapsed, c0=c0) == pytest.approx(tol, rel=1e-12)
 
 
 def test_headline_cell_is_out_of_regime_and_says_why() -> None:
@@ -161,7 +171,28 @@ def test_largest_constant_is_where_the_first_hypothesis_breaks() -> None:
 
 
 def test_loss_ratio_bound_has_its_printed_limits() -> None:
-    """alpha = 0 gives 16 C1^2 / gamma^2, whatever the dimension; a radius beyond the data gives nothing."""
-    assert loss_ratio_bound(100, 0.0, kappa=0.5, slope=0.5) == pytest.approx(16 * 20**2 / 0.25)
-    assert loss_ratio_bound(10**9, 1.0, kappa=1.0, slope=1.0) == pytest.approx(1600, rel=1e-3)
-    assert loss_ratio_bound(10, 5.0, kappa=1.0, slope=1.0) == math.inf
+    """alpha = 0 leaves powers of C1, whatever the dimension; a radius beyond the data gives nothing."""
+    smooth = partial(loss_ratio_bound, smooth=True)
+    assert smooth(100, 0.0, kappa=0.5, slope=0.5) == pytest.approx(16 * 20**2 / 0.25)
+    assert smooth(10**9, 1.0, kappa=1.0, slope=1.0) == pytest.approx(1600, rel=1e-3)
+    assert smooth(10, 5.0, kappa=1.0, slope=1.0) == math.inf
+    relu = loss_ratio_bound(100, 0.0, kappa=0.5, slope=0.5, smooth=False, c0=0.1)
+    assert relu == pytest.approx(48 * 20**2 / (0.1 * 0.25))
+
+
+def test_printed_constants_are_the_ratio_bounds_at_the_largest_radius() -> None:
+    """Half the shortest data point: alpha = sqrt(d/C1)/2 is the largest radius the proofs allow."""
+    kappa, slope, d = 0.375, 0.3, 700
+    C1 = 10 / kappa
+    ratio = partial(loss_ratio_bound, d, math.sqrt(d / C1) / 2, kappa=kappa, slope=slope)
+    constant = gradient_constant(kappa=kappa, slope=slope)
+    assert constant == pytest.approx(math.sqrt(5 * C1 * ratio(smooth=True)), rel=1e-12)
+    printed = 192 * C1 * (C1 + 1 / (4 * C1)) / (0.2 * slope**2)
+    assert ratio(smooth=False, c0=0.2) == pytest.approx(printed, rel=1e-12)
+
+
+def test_reach_is_the_ratio_of_two_margins_moved_apart() -> None:
+    reach = loss_ratio_reach(100, 0.5, 1e-3, kappa=0.5)
+    farthest = 1e-3 * (math.sqrt(20 * 100) + 0.5) ** 2
+    assert reach == pytest.approx((1 + math.exp(farthest)) / (1 + math.exp(-farthest)), rel=1e-12)
+    assert loss_ratio_reach(100, 0.5, 1e9, kappa=0.5) > 1e300

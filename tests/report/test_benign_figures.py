@@ -20,7 +20,7 @@ MAPS = ("benign.fig1", "benign.fig3", "benign.fig4", "benign.fig5")
 ROWS = ("benign.fig2", "benign.fig6")
 CURVES = ("benign.thm3.1", "benign.sec5", "benign.regime")
 LEMMAS = ("benign.lemmas", "benign.lemmas_wide")
-ALL = (*MAPS, *ROWS, *CURVES, *LEMMAS, "benign.boundary", "benign.clean_training")
+ALL = (*MAPS, *ROWS, *CURVES, *LEMMAS, "benign.boundary", "benign.clean_training", "benign.thm3.2")
 
 
 def errors(config, seed):

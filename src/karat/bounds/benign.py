@@ -11,8 +11,8 @@ from scipy.special import ndtr
 
 from karat.core.checks import require_integer, require_number
 
-LARGEST_P_FAIL = 0.5
-"""Supremum of the failure probabilities the theorem allows: the most generous reading of its hypotheses."""
+P_FAIL = 0.05
+"""Failure probability at which hypotheses are read: the theorem then promises 1 - 2 p_fail = 0.9."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,7 +25,7 @@ class Setting:
         smooth: whether the activation is smooth (hypotheses A) or homogeneous (hypotheses B);
         slope, smoothness: bounds on its two derivatives;
         log_concavity: of the cluster law; psi2: its sub-Gaussian norm;
-        theorem_algorithm: symmetric start, frozen top layer, 1/sqrt m, clean first step.
+        theorem_algorithm: symmetric start, frozen top layer, 1/sqrt m, clean first step, constant step size.
     """
 
     n: int
@@ -82,13 +82,14 @@ def robust_error_bound(setting: Setting, *, C: float = 1.0, c: float = 0.5) -> f
     return min(1.0, s.flip_rate + 2 * math.exp(-c * s.log_concavity * s.mu**2 * room**2))
 
 
-def training_time(setting: Setting, tol: float, *, zeta: float = 0.0) -> float:
+def training_time(setting: Setting, tol: float, *, zeta: float = 0.0, c0: float = 1.0) -> float:
     """Iterations T after which the robust training loss is at most tol.
 
     Smooth: ((35 + 8 sqrt(m/d^3)) / (gamma |mu| eta tol))^(2/(1-zeta)).
-    Homogeneous: 1 / (|mu|^2 gamma^2 eta tol^2).
+    Homogeneous: (30 / (|mu| gamma c0 sqrt(eta) tol))^2.
 
-    Reading: the second form is an Omega(.) in the theorem; its hidden constant is taken as 1.
+    Reading: the second form is the appendix's; the theorem itself only says Omega(1/(|mu|^2 gamma^2 eta
+        tol^2)). c0, a share of neurons, is hidden and taken as 1, where the time is shortest.
 
     Ref: benign, Thm 3.1(1)
     """
@@ -97,24 +98,25 @@ def training_time(setting: Setting, tol: float, *, zeta: float = 0.0) -> float:
     if s.smooth:
         base = (35 + 8 * math.sqrt(s.m / s.d**3)) / (s.slope * s.mu * s.lr * tol)
         return float(base ** (2 / (1 - zeta)))
-    return 1 / (s.mu**2 * s.slope**2 * s.lr * tol**2)
+    return (30 / (s.mu * s.slope * c0 * math.sqrt(s.lr) * tol)) ** 2
 
 
-def training_loss_bound(setting: Setting, elapsed: float) -> float:
+def training_loss_bound(setting: Setting, elapsed: float, *, c0: float = 1.0) -> float:
     """Upper bound on the robust training loss after time elapsed = sum of the step sizes.
 
         homogeneous: 30 / (gamma |mu| c0 sqrt(elapsed))
         smooth:      (30 + 6 m^(1/4) / sqrt H) / (gamma |mu| sqrt(elapsed))
 
     Reading: step sizes small enough for the theorem cannot be run for long, so the time variable is eta T,
-        which the proofs' bounds depend on. c0 in (0, 1) is hidden and taken as 1, its strictest value. The
-        corollary's printed 0/sqrt H is the 6/sqrt H of its proof.
+        which the proofs' bounds depend on. c0 is the share of neurons active on a sample, so at most 1 (the
+        printed c0 > 1 is a slip); it is hidden and taken as 1, its strictest value. The corollary's printed
+        0/sqrt H is the 6/sqrt H of its proof.
 
     Ref: benign, Lemma B.29; benign, Cor B.16
     """
     require_number(elapsed, "elapsed", "training_loss_bound", positive=True)
     s = setting
-    constant = 30 + (6 * s.m**0.25 / math.sqrt(s.smoothness) if s.smooth else 0.0)
+    constant = 30 + 6 * s.m**0.25 / math.sqrt(s.smoothness) if s.smooth else 30 / c0
     return constant / (s.slope * s.mu * math.sqrt(elapsed))
 
 
@@ -181,14 +183,16 @@ def margin_bound(
     return min(1.0, flip_rate + sum(math.exp(-log_concavity / 2 * room**2) for room in rooms))
 
 
-def loss_ratio_bound(d: int, tau: float, *, kappa: float, slope: float) -> float:
-    """Upper bound on the ratio of two loss derivatives, max_ij g_i/g_j, at every step.
+def loss_ratio_bound(
+    d: int, tau: float, *, kappa: float, slope: float, smooth: bool, c0: float = 1.0
+) -> float:
+    """Upper bound on the ratio of two loss derivatives, max_ij g_i/g_j, at every step; C1 = 10/kappa.
 
-        16 (sqrt(C1 d) + alpha)^2 / (gamma^2 (sqrt(d/C1) - alpha)^2),   C1 = 10/kappa
+        smooth:      16 (sqrt(C1 d) + alpha)^2 / (gamma^2 (sqrt(d/C1) - alpha)^2)
+        homogeneous: 48 (C1 d + alpha^2) / (c0 gamma^2 (sqrt(d/C1) - alpha)^2)
 
     Holds when: alpha < sqrt(d / C1); infinite beyond.
-    Reading: printed for smooth activations; the homogeneous case only says that some constant of kappa and
-        gamma works, so the same number with gamma = 1 is used there.
+    Reading: c0, a share of neurons, is hidden and taken as 1, its strictest value.
 
     Ref: benign, Lemma B.9; benign, Lemma 4.4
     """
@@ -196,14 +200,40 @@ def loss_ratio_bound(d: int, tau: float, *, kappa: float, slope: float) -> float
     inner = math.sqrt(d / C1) - tau
     if inner <= 0 or slope == 0:
         return math.inf
-    return 16 * (math.sqrt(C1 * d) + tau) ** 2 / (slope**2 * inner**2)
+    top = 16 * (math.sqrt(C1 * d) + tau) ** 2 if smooth else 48 * (C1 * d + tau**2) / c0
+    return top / (slope**2 * inner**2)
 
 
-def unmet_hypotheses(setting: Setting, *, p_fail: float = LARGEST_P_FAIL, C: float = 1.0) -> list[str]:
+def loss_ratio_reach(d: int, tau: float, elapsed: float, *, kappa: float) -> float:
+    """Largest ratio of loss derivatives that training from f = 0 can produce at all in time `elapsed`.
+
+    A gradient has norm at most R = sqrt(C1 d) + alpha, the largest length of a point in a training ball, and
+    f moves by at most R times the movement of W. So margins stay within elapsed R^2 of 0, and a ratio of
+    g(z) = 1/(1 + e^z) at two such margins is at most exp(elapsed R^2).
+
+    Ref: benign, Lemma 4.4
+    """
+    C1 = 10 / require_number(kappa, "kappa", "loss_ratio_reach", positive=True)
+    return math.exp(min(700.0, elapsed * (math.sqrt(C1 * d) + tau) ** 2))
+
+
+def gradient_constant(*, kappa: float, slope: float) -> float:
+    """C2 of |grad L|_F <= C2 sqrt(d/n) G, G the mean loss derivative, for smooth activations.
+
+        C2 = sqrt(5 C1 C_r),   C_r = 64 C1 (sqrt C1 + 1/(2 sqrt C1))^2 / gamma^2,   C1 = 10/kappa
+
+    Ref: benign, Lemma 4.3; benign, Lemma B.14
+    """
+    C1 = 10 / require_number(kappa, "kappa", "gradient_constant", positive=True)
+    C_r = 64 * C1 * (math.sqrt(C1) + 0.5 / math.sqrt(C1)) ** 2 / slope**2
+    return math.sqrt(5 * C1 * C_r)
+
+
+def unmet_hypotheses(setting: Setting, *, p_fail: float = P_FAIL, C: float = 1.0) -> list[str]:
     """Hypotheses of Theorem 3.1 that the setting breaks, as short sentences with both sides in numbers.
 
-    Reading: the constant C > 1 is hidden, so C = 1 and p_fail = 1/2 are used: what is broken here is broken
-        for every admissible constant, and what is met may still fail for the true one.
+    Reading: the constant C > 1 is hidden, so C = 1 is used: what is broken here is broken for every
+        admissible constant at this p_fail, and what is met may still fail for the true one.
 
     Ref: benign, Asm 1; benign, Thm 3.1
     """
@@ -230,7 +260,8 @@ def unmet_hypotheses(setting: Setting, *, p_fail: float = LARGEST_P_FAIL, C: flo
         (s.psi2 <= 1, f"Def 2.1: sub-Gaussian norm of the cluster law <= 1, is {s.psi2:.3g}"),
         (
             s.theorem_algorithm,
-            "Alg 1: symmetric start, frozen top layer, 1/sqrt m, no perturbation at t = 0 are not all used",
+            "Alg 1: symmetric start, frozen top layer, 1/sqrt m, no perturbation at t = 0 and constant lr "
+            "are not all used",
         ),
     ]
     if s.smooth:
@@ -251,7 +282,7 @@ def unmet_hypotheses(setting: Setting, *, p_fail: float = LARGEST_P_FAIL, C: flo
     return [sentence for met, sentence in checks if not met]
 
 
-def largest_constant(setting: Setting, *, p_fail: float = LARGEST_P_FAIL) -> float:
+def largest_constant(setting: Setting, *, p_fail: float = P_FAIL) -> float:
     """Largest C for which the setting meets every hypothesis of Theorem 3.1; 0 if none does.
 
     The theorem holds for some sufficiently large C, so this says how deep inside its regime a setting lies.

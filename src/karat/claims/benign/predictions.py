@@ -5,9 +5,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from karat.bounds.benign import loss_ratio_bound
+from karat.bounds.benign import loss_ratio_bound, robust_error_floor
 from karat.bounds.benign_fit import ThresholdFit, fit_threshold_law
 from karat.claims.benign.settings import by_setting, config_of
+from karat.data.cluster_law import overlap
 from karat.experiments.record import Record
 
 
@@ -54,4 +55,17 @@ def loss_ratio_limit(record: Record) -> float:
     Ref: benign, Lemma 4.4
     """
     config = config_of(record)
-    return loss_ratio_bound(config.d, config.tau, kappa=config.law.variance, slope=config.setting().slope)
+    setting = config.setting()
+    return loss_ratio_bound(
+        config.d, config.tau, kappa=config.law.variance, slope=setting.slope, smooth=setting.smooth
+    )
+
+
+def error_floor(record: Record) -> float:
+    """Robust error that no classifier can go below, in the setting of a record.
+
+    Ref: benign, Thm 3.2
+    """
+    config = config_of(record)
+    shared = overlap(config.law, 2 * (config.mu - config.test_tau)) if config.test_tau < config.mu else None
+    return robust_error_floor(config.mu, config.test_tau, config.flip_rate, overlap=shared)

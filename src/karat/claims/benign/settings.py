@@ -6,6 +6,7 @@ from typing import Any
 
 from karat.bounds import benign as bounds
 from karat.claims.claim import Finding
+from karat.claims.evaluate import worst_finding
 from karat.experiments.benign.mixture import Config
 from karat.experiments.config import config_from_json
 from karat.experiments.record import Record
@@ -25,6 +26,11 @@ def unmet(config: Mapping[str, Any]) -> list[str]:
     return bounds.unmet_hypotheses(read.setting())
 
 
+def unmet_on_grid(config: Mapping[str, Any]) -> list[str]:
+    """The same without its numbers, which differ from cell to cell of a grid."""
+    return [sentence.split(" = ")[0] for sentence in unmet(config)]
+
+
 def with_hidden_constant(evaluate: Evaluate) -> Evaluate:
     """A statement that holds for some large C: a failure at the C that a run reaches refutes nothing."""
 
@@ -33,7 +39,10 @@ def with_hidden_constant(evaluate: Evaluate) -> Evaluate:
         depth = min(bounds.largest_constant(config_of(r).setting()) for r in records)
         if depth == 0:
             return finding
-        note = f"The hypotheses are met up to C = {depth:.2g}; the theorem needs some C, unknown."
+        note = (
+            f"The hypotheses are met up to C = {depth:.2g} at p_fail = {bounds.P_FAIL:g}, probability "
+            f"{1 - 2 * bounds.P_FAIL:g}; the theorem needs some C, unknown."
+        )
         verdict = "inconclusive" if finding.verdict == "fails" else finding.verdict
         return replace(finding, verdict=verdict, caveat=" ".join(filter(None, [finding.caveat, note])))
 
@@ -51,3 +60,12 @@ def grouped(records: Sequence[Record], key: Callable[[Record], Any]) -> dict[Any
 def by_setting(records: Sequence[Record]) -> list[list[Record]]:
     """Records of equal settings together."""
     return list(grouped(records, lambda record: record.config_hash).values())
+
+
+def per_setting(evaluate: Evaluate) -> Evaluate:
+    """Judge every setting by itself and report the one that comes out worst."""
+
+    def judged(records: Sequence[Record]) -> Finding:
+        return worst_finding([evaluate(group) for group in by_setting(records)])
+
+    return judged

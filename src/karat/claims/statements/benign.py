@@ -24,17 +24,17 @@ thm3.1.3 | Thm 3.1(3) | 130 | upper
   Robust test error <= flip_rate + 2 exp(-c log_concavity (sqrt(n/d) |mu|^2 / C - tau)^2) whenever tau <=
   sqrt(n/d) |mu|^2 / C.
 thm3.1.1.regime | Thm 3.1(1) | 123 | upper
-  The same in a small cell that meets every hypothesis at C = 1: training loss below the proof's bound,
-  robust training error 0.
+  The same in a small cell that meets every hypothesis up to C = 2.5 at p_fail = 0.05: training loss below the
+  proof's bound, robust training error 0.
 thm3.1.2.regime | Thm 3.1(2) | 126 | upper
-  The clean error bound in a small cell that meets every hypothesis at C = 1.
+  The clean error bound in a small cell that meets every hypothesis up to C = 2.5 at p_fail = 0.05.
 thm3.1.3.regime | Thm 3.1(3) | 130 | upper
-  The robust error bound in a small cell that meets every hypothesis at C = 1.
+  The robust error bound in a small cell that meets every hypothesis up to C = 2.5 at p_fail = 0.05.
 thm3.1.boundary.clean | Thm 3.1(2) | 126 | rate
-  From the theorem's start the dimension at which clean accuracy is halfway grows as |mu|^4.
+  From the theorem's start the dimension at which clean accuracy is halfway grows at least as |mu|^4.
 thm3.1.boundary.robust | Thm 3.1(3) | 136 | rate
   From the theorem's start, at a fixed ratio tau/|mu|, the dimension at which robust accuracy is halfway
-  grows as |mu|^2.
+  grows at least with the exponent of the bound, which falls from 4 to 2 as |mu| grows.
 thm3.2 | Thm 3.2 | 146 | lower
   Every classifier has robust error >= flip_rate + (1 - 2 flip_rate)/4 * (overlap of the cluster law with
   its shift by 2 (1 - tau/|mu|) mu) for tau < |mu|, and >= 1/2 for tau >= |mu|.
@@ -42,10 +42,17 @@ sec3.onestep | Sec 3.4 | 136 | qualitative
   One step of adversarial training already classifies every training point robustly: robust training error 0
   at t = 1.
 lemB.14 | Lem B.14 | 791 | rate
-  At every t >= 1 and for both classes E[y f(x)]/|W|_2 >= slope^2/(32 C2) sqrt(n/d) |mu|^2: the normalised
-  margin scales as sqrt(n/d) |mu|^2.
+  For smooth activations at every t >= 1 and for both classes E[y f(x)]/|W|_2 >= slope^2/(32 C2) sqrt(n/d)
+  |mu|^2, with C2 = sqrt(5 C1 C_r).
+lemB.26 | Lem B.26 | 1324 | lower
+  For the ReLU every step raises the margin of every point of every training ball, by at least lr c0 slope^2
+  g_i/(2 n) (sqrt(d/C1) - tau)^2.
+lemB.33 | Lem B.33 | 1626 | rate
+  For the ReLU at every t >= 1 and for both classes E[y f(x)]/|W|_2 >= c9/(16 C2) sqrt(n/d) |mu|^2 with some
+  constant c9 > 0.
 lemB.9 | Lem B.9 | 571 | tight
-  The margin of every point of every training ball is >= 0 and never decreases from one step to the next.
+  For smooth activations the margin of every point of every training ball is >= 0 and never decreases from
+  one step to the next.
 propB.34 | Prop B.34 | 1730 | lower
   The first step leaves the lazy regime: |W1 - W0|_F / |W0|_F >= slope |mu| / 10.
 lem4.1 | Lem 4.1 | 170 | upper

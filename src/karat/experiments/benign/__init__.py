@@ -4,7 +4,7 @@ from karat.experiments.benign.boundary import BOUNDARY
 from karat.experiments.benign.clean_training import CLEAN_TRAINING
 from karat.experiments.benign.curves import FIG2, SEC5, THM31
 from karat.experiments.benign.digits import FIG4, FIG5, FIG6
-from karat.experiments.benign.maps import FIG1, FIG3
+from karat.experiments.benign.maps import FIG1, FIG3, FLOOR
 from karat.experiments.benign.regime import REGIME
 from karat.experiments.benign.traces import LEMMAS, LEMMAS_WIDE
 
@@ -22,4 +22,5 @@ EXPERIMENTS = (
     LEMMAS_WIDE,
     REGIME,
     CLEAN_TRAINING,
+    FLOOR,
 )

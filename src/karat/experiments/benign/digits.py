@@ -124,8 +124,8 @@ FIG4 = Experiment(
     title="Do digits show the same transitions over (|mu|, d)?",
     paper="benign",
     presets=_presets(
-        {"grid": {"side": (5, 7), "mu": (0.5, 2.0)}},
-        {"grid": {"side": (10, 28), "mu": (0.2, 0.5, 1.0, 2.0)}},
+        {"grid": {"side": (5, 6, 7), "mu": (1.0, 4.0, 8.0)}},
+        {"grid": {"side": (7, 14, 28), "mu": (0.15, 0.5, 2.0)}},
         {"grid": {"side": _SIDES, "mu": (0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0)}},
         0.3,
     ),

@@ -74,3 +74,34 @@ FIG3 = Experiment(
     },
     run=run_final,
 )
+
+FLOOR = Experiment(
+    name="benign.thm3.2",
+    title="Does a trained net ever fall below the error that no classifier can avoid?",
+    paper="benign",
+    presets={
+        "tiny": Preset(
+            config=replace(TINY, mu=1.0),
+            grid={"mu": (1.0, 2.0), "test_ratio": (0.1, 1.0)},
+            seeds=2,
+            cell_seconds=0.1,
+        ),
+        # Few dimensions and many samples: nets close to the best classifier, where the floor is nearest.
+        "quick": Preset(
+            config=replace(PAPER, n=200, d=50, m=50, mu=1.0, steps=100),
+            grid={"mu": (0.5, 2.0), "test_ratio": (0.1, 0.5, 1.0, 1.5)},
+            seeds=2,
+            cell_seconds=0.3,
+        ),
+        "full": Preset(
+            config=replace(PAPER, n=1000, d=100, m=250, mu=1.0, steps=300),
+            grid={
+                "mu": (0.5, 1.0, 2.0, 4.0),
+                "test_ratio": (0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 1.0, 1.25, 1.5),
+            },
+            seeds=10,
+            cell_seconds=5,
+        ),
+    },
+    run=run_final,
+)

@@ -204,7 +204,9 @@ class Config:
             smoothness=self.smoothness,
             log_concavity=self.law.log_concavity,
             psi2=self.law.psi2,
-            theorem_algorithm=symmetric and not self.attack_first and self.p == 2,
+            theorem_algorithm=(
+                symmetric and not self.attack_first and self.p == 2 and self.steps <= self.decay_every
+            ),
         )
 
 

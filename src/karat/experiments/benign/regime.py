@@ -6,21 +6,22 @@ from karat.experiments.benign.curves import run
 from karat.experiments.benign.mixture import Config
 from karat.experiments.experiment import Experiment, Preset
 
-# Deep inside: every hypothesis is met up to C = 2.5, at p = 1/2. The step size 1/(C d^2) leaves the loss near
-# log 2 for as long as anyone can wait; margins, errors and their ratios do not depend on its scale.
-_INSIDE = Config(
-    d=4000,
-    n=10,
+# Every hypothesis is met up to C = 2.5 at p_fail = 0.05. The step size 1/(C d^2) leaves the loss near log 2
+# for as long as anyone can wait; margins, errors and their ratios do not depend on its scale.
+INSIDE = Config(
+    d=20_000,
+    n=20,
     m=16,
-    mu=12.5,
+    mu=16.8,
     ratio=0.1,
     flip_rate=0.1,
     start="symmetric",
     attack_first=False,
     cluster="admissible_gaussian",
-    steps=6_000,
-    lr=1 / (2.5 * 4000**2),
+    steps=4_000,
+    lr=1 / (2.5 * 20_000**2),
     decay_every=10**9,
+    n_test=1000,
     evaluations=10,
     precision="float64",
 )
@@ -31,14 +32,14 @@ REGIME = Experiment(
     paper="benign",
     presets={
         "tiny": Preset(
-            config=replace(_INSIDE, steps=300, n_test=200, evaluations=4), seeds=2, cell_seconds=0.5
+            config=replace(INSIDE, steps=300, n_test=200, evaluations=4), seeds=2, cell_seconds=0.5
         ),
-        "quick": Preset(config=_INSIDE, seeds=3, cell_seconds=8),
+        "quick": Preset(config=INSIDE, seeds=3, cell_seconds=2.5),
         "full": Preset(
-            config=replace(_INSIDE, steps=1_000_000),
-            points=({}, {"d": 400, "mu": 4.2, "lr": 1 / 400**2}),
+            config=replace(INSIDE, steps=100_000, n_test=2000),
+            points=({}, {"d": 40_000, "mu": 20.3, "lr": 1 / (2.5 * 40_000**2)}),
             seeds=10,
-            cell_seconds=120,
+            cell_seconds=60,
         ),
     },
     run=run,

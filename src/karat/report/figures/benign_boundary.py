@@ -160,7 +160,8 @@ def _caption(seeds: str, notes: list[str], records: Sequence[Record], done: list
         f"Signal at which accuracy is {halfway(flip_rate):g}, halfway from 1/2 to 1 - flip rate, "
         f"interpolated on the probit scale at every d. {bars} Slopes: log d against log |mu|, fitted per "
         "seed, with their 95% interval. "
-        "Shaded: the slopes the paper names, 4 and 2, their constants set by the middle crossing."
+        "Shaded: the slopes the paper names, 4 and 2, their constants set by the middle crossing; 2 is the "
+        "limit of the robust bound for large |mu|."
     )
     if lost := len(records) - len(done):
         notes = [*notes, f"Diverged or failed and left out: {lost}."]
