@@ -101,7 +101,7 @@ def rate_finding(
         interval=slopes[0].interval,
         predicted=predicted,
         verdict=_compare(slopes[0].interval, predicted, side, resolution),
-        caveat="One seed only: the interval is that of the fit.",
+        caveat="Only one seed gives a curve to fit: the interval is that of the fit.",
     )
 
 

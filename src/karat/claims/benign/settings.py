@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import wraps
 from typing import Any
 
 from karat.bounds import benign as bounds
@@ -34,6 +35,7 @@ def unmet_on_grid(config: Mapping[str, Any]) -> list[str]:
 def with_hidden_constant(evaluate: Evaluate) -> Evaluate:
     """A statement that holds for some large C: a failure at the C that a run reaches refutes nothing."""
 
+    @wraps(evaluate)
     def judged(records: Sequence[Record]) -> Finding:
         finding = evaluate(records)
         depth = min(bounds.largest_constant(config_of(r).setting()) for r in records)
@@ -65,6 +67,7 @@ def by_setting(records: Sequence[Record]) -> list[list[Record]]:
 def per_setting(evaluate: Evaluate) -> Evaluate:
     """Judge every setting by itself and report the one that comes out worst."""
 
+    @wraps(evaluate)
     def judged(records: Sequence[Record]) -> Finding:
         return worst_finding([evaluate(group) for group in by_setting(records)])
 

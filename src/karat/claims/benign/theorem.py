@@ -69,8 +69,9 @@ def _floor(records: Sequence[Record]) -> Finding:
     """
     slacks = [(r.values["robust_error"] - error_floor(r), error_floor(r), config_of(r)) for r in records]
     slack, floor, config = min(slacks, key=lambda item: item[0])
+    slack = 0.0 if abs(slack) <= ROUNDING else slack
     noise = math.sqrt(floor * (1 - floor) / config.n_test)
-    verdict: Any = "holds" if slack >= -ROUNDING else "inconclusive" if slack > -3 * noise else "fails"
+    verdict: Any = "holds" if slack >= 0 else "inconclusive" if slack > -3 * noise else "fails"
     where = (
         f"Smallest slack over {len(records)} runs: {slack:.4f}, at |mu| = {config.mu:g}, tau/|mu| = "
         f"{config.test_tau / config.mu:g}."
