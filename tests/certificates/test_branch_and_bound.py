@@ -94,6 +94,15 @@ def test_more_time_never_lowers_the_lower_bound(make_problem):
     assert first.lower <= later.lower <= later.upper <= first.upper + 1e-12
 
 
+def test_a_limit_of_domains_stops_the_search_at_the_same_place_every_time(make_problem):
+    problem = one(make_problem("relu", 2.0, n=1, m=60, d=30, tau=2.0), 0)
+    few, again, more = (branch_and_bound(problem, domains=count, precise=1e-9) for count in (40, 40, 400))
+    assert (few.lower, few.upper, few.domains) == (again.lower, again.upper, again.domains)
+    assert 40 <= few.domains < 40 + 256
+    assert 400 <= more.domains < 400 + 512
+    assert few.lower < more.lower <= more.upper <= few.upper
+
+
 def test_a_minimum_inside_the_ball_is_found(generator):
     # A net whose minimum is interior: the linear part vanishes there and first-order duals stall.
     from karat.certificates.problem import Problem

@@ -5,10 +5,10 @@ import torch
 
 from karat.attacks import PGD, minimal_radius
 from karat.certificates import (
-    bracket_curve,
+    bracket,
+    bracket_of,
     certify,
     minimal_radius_bracket,
-    robust_error_bracket,
     status_curve,
 )
 from karat.core import Ball, dual_exponent
@@ -55,13 +55,13 @@ def test_curves_are_monotone_and_agree_with_single_radii(generator):
     net = init.pytorch_default(3, 10, generator=generator)
     x = torch.randn(12, 3, generator=generator, dtype=torch.float64)
     y = torch.sign(net(x))
-    curve = bracket_curve(net, x, y, Ball(2, 1.0), [0.0, 0.3, 0.9], 1.0)
+    curve = [bracket_of(line) for line in status_curve(net, x, y, Ball(2, 1.0), [0.0, 0.3, 0.9], 1.0)]
     assert [point.low for point in curve] == sorted(point.low for point in curve)
     assert [point.high for point in curve] == sorted(point.high for point in curve)
-    single = robust_error_bracket(net, x, y, Ball(2, 0.3), 1.0)
+    single = bracket(certify(net, x, y, Ball(2, 0.3), 1.0))
     assert (single.low, single.high) == (curve[1].low, curve[1].high)
     with pytest.raises(ValueError, match="`radii` of `status_curve` must increase"):
-        bracket_curve(net, x, y, Ball(2, 1.0), [0.3, 0.1])
+        status_curve(net, x, y, Ball(2, 1.0), [0.3, 0.1])
 
 
 def test_statuses_at_many_radii_are_those_of_single_certificates(p, generator):

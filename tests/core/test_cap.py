@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from karat.attacks import PGD, Steepest, judge
-from karat.core.cap import Cap, cap, largest_compatible, require_compatible
+from karat.core.cap import Cap, cap, require_compatible
 from karat.nets import as_classifier, init
 
 
@@ -96,7 +96,9 @@ def test_incompatible_caps_name_the_two_points():
 
 def test_the_largest_compatible_radius_is_sharp():
     x, y = sphere(12, 3), torch.tensor([1.0, -1.0] * 6)
-    tau = largest_compatible(x, y)
+    # Two caps of half the angle between their centres touch.
+    nearest = float(torch.cdist(x[y > 0].double(), x[y < 0].double()).min())
+    tau = 2 * math.sin(math.asin(nearest / 2) / 2)
     require_compatible(x, y, 0.999 * tau)
     with pytest.raises(ValueError, match="incompatible"):
         require_compatible(x, y, 1.001 * tau)

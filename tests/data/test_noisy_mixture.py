@@ -85,17 +85,15 @@ def test_without_cluster_noise_the_inputs_are_the_two_centres(generator):
     assert torch.allclose(samples.x, torch.outer(samples.y_clean, model.mu))
 
 
-def test_mu_is_the_first_axis_by_default_and_any_vector_on_request(generator):
+def test_mu_is_along_the_first_axis_by_default_and_any_direction_on_request():
     assert NoisyMixture(d=3, signal_norm=2.0, flip_rate=0.0).mu.tolist() == [2, 0, 0]
-    mu = torch.tensor([1.0, -2.0, 2.0])
-    model = NoisyMixture.around(mu, flip_rate=0.1, cluster=Quartic())
-    assert model.signal_norm == pytest.approx(3)
-    assert torch.allclose(model.mu, mu.double())
-    assert model.cluster == Quartic()
+    direction = torch.tensor([1.0, -2.0, 2.0]) / 3
+    model = NoisyMixture(d=3, signal_norm=6.0, flip_rate=0.1, direction=direction)
+    assert model.mu.tolist() == pytest.approx([2, -4, 4])
 
 
 def test_zero_signal_is_allowed():
-    model = NoisyMixture.around(torch.zeros(3), flip_rate=0.1, flips="boundary")
+    model = NoisyMixture(d=3, signal_norm=0.0, flip_rate=0.1, flips="boundary")
     assert model.mu.tolist() == [0, 0, 0]
     assert len(model.sample(7, generator=torch.Generator().manual_seed(0))) == 7
 

@@ -10,7 +10,7 @@ from karat.core.checks import ShapeError
 from karat.probes.density import (
     components_for,
     cosine_waves,
-    density_table,
+    describe,
     frequency_coefficients,
     leading_share,
     noise_density,
@@ -79,21 +79,17 @@ def test_principal_components_are_orthonormal_and_ordered_by_variance():
     assert basis.abs().argmax(dim=1).tolist() == [1, 2, 0, 3]
 
 
-def test_table_names_its_bases_and_a_smooth_image_is_denser_in_pixels_than_in_waves():
+def test_a_smooth_image_is_denser_in_pixels_than_in_waves():
     ramp = torch.linspace(0, 1, 16).expand(2, 1, 16, 16)
-    images = torch.rand(30, 1, 16, 16, generator=generator())
-    table = density_table(ramp, images, mine=3 * torch.eye(256))
-    assert list(table) == ["pixels", "dct", "pca", "mine"]
-    assert table["dct"].participation < 0.05 * table["pixels"].participation
-    assert table["mine"].participation == pytest.approx(table["pixels"].participation, rel=1e-5)
-    assert "dct" not in density_table(ramp.flatten(1))
+    pixels, waves = describe(ramp.flatten(1)), describe(frequency_coefficients(ramp))
+    assert waves.participation < 0.05 * pixels.participation
 
 
 def test_wrong_shapes_are_named():
     with pytest.raises(ShapeError, match=r"`images` must have shape"):
         frequency_coefficients(torch.zeros(2, 9))
-    with pytest.raises(ShapeError, match="`mine` must have shape"):
-        density_table(torch.zeros(2, 9), mine=torch.zeros(3, 4))
+    with pytest.raises(ShapeError, match="`coefficients` must have shape"):
+        describe(torch.zeros(9))
 
 
 def test_components_of_few_images_with_empty_pixels_are_still_a_basis():

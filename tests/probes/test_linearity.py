@@ -5,7 +5,7 @@ import torch
 
 from karat.core.ball import Ball
 from karat.nets import Linear, OddTwoLayer, as_classifier
-from karat.probes.activation import activation_rate, gate_probability, near_threshold_count
+from karat.probes.activation import activation_rate, near_threshold_count
 from karat.probes.linearity import Deviation, linearity_gap
 from karat.probes.perturbations import cosine_with, density
 
@@ -51,7 +51,6 @@ def test_activation_counts_what_passes_the_threshold():
     x = torch.tensor([[2.0, 0.0], [0.0, -3.0], [0.5, 0.05], [0.0, 0.0]])
     assert activation_rate(net, x).tolist() == [0.25, 0.25]
     assert near_threshold_count(net, x).tolist() == [1, 1, 1, 0]
-    assert torch.equal(gate_probability(net, x), activation_rate(net, x))
 
 
 def test_density_and_cosine_at_their_ends():

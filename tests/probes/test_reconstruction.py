@@ -14,7 +14,6 @@ from karat.probes.reconstruction import (
     blurred,
     blurred_noise,
     filter_atoms,
-    layer_atoms,
     rescaled,
 )
 from karat.probes.span import span_error
@@ -101,7 +100,7 @@ def test_atoms_of_a_convolution_are_its_transpose():
     layer = nn.Conv2d(2, 3, 3, stride=2, padding=1, bias=False)
     with torch.no_grad():
         layer.weight.copy_(torch.randn(3, 2, 3, 3, generator=generator()))
-    atoms = layer_atoms(layer, (2, 6, 6))
+    atoms = filter_atoms(layer.weight.detach(), (2, 6, 6), stride=2, padding=1)
     # Column of the transpose: the gradient of one output in the input.
     x = torch.zeros(1, 2, 6, 6, requires_grad=True)
     outputs = layer(x).flatten()
@@ -111,11 +110,7 @@ def test_atoms_of_a_convolution_are_its_transpose():
         assert torch.allclose(atoms[index], column.flatten() / column.norm(), atol=1e-6)
 
 
-def test_atoms_of_a_dense_layer_are_its_rows_and_other_layers_are_refused():
-    layer = nn.Linear(6, 4)
-    assert torch.allclose(layer_atoms(layer, (6,)).norm(dim=1), torch.ones(4))
-    with pytest.raises(TypeError, match="`layer` must be a linear or a plain convolution layer, got ReLU"):
-        layer_atoms(nn.ReLU(), (6,))
+def test_filters_that_do_not_fit_the_images_are_refused():
     with pytest.raises(ShapeError, match="do not fit images"):
         filter_atoms(torch.zeros(2, 3, 3, 3), (1, 8, 8), stride=1, padding=1)
 

@@ -67,3 +67,14 @@ def data() -> tuple[Tensor, Tensor]:
     y = torch.tensor([1.0, -1.0], dtype=torch.float64).repeat(6)
     x[:, 0] = y * (1 + x[:, 0].abs())
     return x, y
+
+
+@pytest.fixture
+def same() -> Callable[[Net, Net], bool]:
+    """Whether two nets hold the same bits."""
+
+    def equal(first: Net, second: Net) -> bool:
+        pairs = zip(first.parameters().values(), second.parameters().values(), strict=True)
+        return all(torch.equal(a, b) for a, b in pairs)
+
+    return equal

@@ -17,7 +17,6 @@ from karat.training.feature_steps import (
 )
 from karat.training.reduction.pattern_space import (
     PatternNet,
-    pattern_space_obstacle,
     start_in_pattern_space,
 )
 
@@ -178,11 +177,3 @@ def test_equal_seeds_share_pattern_coordinates_for_every_d():
         for d in (D, 50, 100_000)
     ]
     assert all(torch.equal(nets[0].W, net.W) and torch.equal(nets[0].a, net.a) for net in nets)
-
-
-def test_obstacles_to_pattern_space_are_named():
-    M = orthonormal(20, 5, generator=_generator())
-    assert pattern_space_obstacle(M) is None
-    assert "one by one" in str(pattern_space_obstacle(M, "adam"))
-    M[0, 0] += 0.1
-    assert "not orthonormal" in str(pattern_space_obstacle(M))

@@ -14,7 +14,6 @@ from karat.nets import OddTwoLayer, init
 from karat.nets.module import as_classifier
 from karat.training import Adversary, Constant, CubicNorms, Snapshot, Trainer
 from karat.training.odd import (
-    FixedSet,
     FreshBatches,
     GrowingBias,
     OddClassifier,
@@ -97,6 +96,10 @@ def samples(n: int = 60) -> Samples:
     return model.sample(n, generator=generator(3))
 
 
+def fixed(data: Samples):
+    return lambda step: (data.x, data.y)
+
+
 def test_one_step_is_the_plain_trainers():
     """Second route: lr = h d, lambda = decay / d in the general trainer."""
     data, h, decay = samples(), 0.05, 0.3
@@ -108,7 +111,7 @@ def test_one_step_is_the_plain_trainers():
 
 
 def test_adversarial_training_with_zero_radius_is_clean_training():
-    data = FixedSet(samples())
+    data = fixed(samples())
     net = init.small_odd(12, 20, 0.3, 0.1, generator=generator(4))
     clean = OddTrainer(step=RelativeStep(size=0.05), decay=0.1)
     robust = OddTrainer(
@@ -149,7 +152,7 @@ def test_trained_bias_follows_the_gradient_of_the_loss():
 
 
 def test_non_finite_weights_raise_diverged():
-    data = FixedSet(samples())
+    data = fixed(samples())
     net = init.small_odd(12, 20, 0.3, 0.1, generator=generator(4))
     with pytest.raises(Diverged, match="diverged at step"):
         OddTrainer(step=RelativeStep(size=1e200), decay=1.0).run(net, data, steps=5)
@@ -170,9 +173,28 @@ def test_bias_schedules_grow_and_stop():
 
 
 def test_papers_noise_shrinks_after_the_first_phase():
-    noise = ShrinkingNoise(d=200, first_phase=10)
-    assert noise(1.0, 0) / noise(1.0, 10) == pytest.approx(math.sqrt(math.log(200)))
-    assert ShrinkingNoise(d=10, first_phase=10)(1.0, 0) == 0
+    noise = ShrinkingNoise(d=200, first_phase=0.1)
+    assert noise(1.0, 0.0) / noise(1.0, 0.1) == pytest.approx(math.sqrt(math.log(200)))
+    assert ShrinkingNoise(d=200, first_phase=0.0)(1.0, 0.0) == noise(1.0, 5.0)
+    assert ShrinkingNoise(d=10, first_phase=0.1)(1.0, 0.0) == 0
+
+
+def test_noise_and_measurements_follow_the_rescaled_time():
+    """b stays, so h = 0.04 at every step: time 0.1 passes before step 3."""
+    net = init.small_odd(12, 20, 0.3, 0.1, generator=generator(4))
+    trainer = OddTrainer(
+        step=RelativeStep(size=1.0, share=0.4), decay=0.1, noise=ShrinkingNoise(d=200, first_phase=0.1)
+    )
+    seen = {}
+    _, rows = trainer.run(
+        net,
+        fixed(samples()),
+        steps=4,
+        observe=lambda step, at: seen.update({step: at.sigma_rho}) or {},
+        observe_at=range(5),
+    )
+    assert [row["time"] for _, row in rows] == pytest.approx([0.0, 0.04, 0.08, 0.12, 0.16])
+    assert [seen[step] < seen[0] for step in range(5)] == [False, False, False, True, True]
 
 
 def test_steps_shrink_near_the_start():
@@ -181,9 +203,7 @@ def test_steps_shrink_near_the_start():
     assert step(1.0) == 0.06
 
 
-def test_fresh_batches_differ_and_fixed_ones_do_not():
+def test_fresh_batches_differ():
     model = SparseCoding.draw(d=12, k=4, generator=generator(2), sigma_x=0.1)
     fresh = FreshBatches(model, 5, generator())
     assert not torch.equal(fresh(0)[0], fresh(1)[0])
-    fixed = FixedSet(samples())
-    assert torch.equal(fixed(0)[0], fixed(1)[0])

@@ -21,12 +21,6 @@ from karat.training import (
 LR = Constant(0.1)
 
 
-def same(first, second) -> bool:
-    """Whether two nets hold the same bits."""
-    pairs = zip(first.parameters().values(), second.parameters().values(), strict=True)
-    return all(torch.equal(a, b) for a, b in pairs)
-
-
 def sgd(net, x, y, steps, *, lr, trainable, momentum=0.0, decay=0.0, reduce=torch.mean, attack=None):
     """The same training by torch.optim.SGD and autograd."""
     module = to_module(net)
@@ -68,7 +62,7 @@ def test_frozen_parameters_do_not_move(two_layer, data, trainable):
         assert (tensor is two_layer.parameters()[name]) == (name not in trainable)
 
 
-def test_a_penalty_on_a_frozen_parameter_does_not_move_it(two_layer, data):
+def test_a_penalty_on_a_frozen_parameter_does_not_move_it(two_layer, data, same):
     trainer = Trainer(lr=LR, trainable=("W",), regulariser=SquaredNorms({"a": 1.0}))
     assert same(trainer.run(two_layer, *data, steps=3).net, Trainer(lr=LR).run(two_layer, *data, steps=3).net)
 
@@ -108,7 +102,7 @@ def test_no_steps_return_the_net_itself(two_layer, data):
     assert Trainer(lr=LR).run(two_layer, *data, steps=0).net is two_layer
 
 
-def test_no_learning_rate_changes_nothing(two_layer, data):
+def test_no_learning_rate_changes_nothing(two_layer, data, same):
     assert same(Trainer(lr=Constant(0.0), momentum=0.9).run(two_layer, *data, steps=3).net, two_layer)
 
 
@@ -129,7 +123,7 @@ def test_float32_training_stays_float32_and_close(two_layer, data):
         torch.testing.assert_close(tensor.double(), exact.parameters()[name], rtol=1e-4, atol=1e-5)
 
 
-def test_labels_may_be_whole_numbers(two_layer, data):
+def test_labels_may_be_whole_numbers(two_layer, data, same):
     x, y = data
     trainer = Trainer(lr=LR)
     assert same(trainer.run(two_layer, x, y.long(), steps=2).net, trainer.run(two_layer, x, y, steps=2).net)
@@ -142,7 +136,7 @@ METHODS = pytest.mark.parametrize(
 
 @METHODS
 @pytest.mark.parametrize("p", [1, 2, math.inf])
-def test_adversarial_training_with_zero_radius_is_clean_training(net, data, method, p, generator):
+def test_adversarial_training_with_zero_radius_is_clean_training(net, data, method, p, generator, same):
     names = tuple(net.parameters())
     adversary = Adversary(method, Ball(p, 0.0))
     adversarial = Trainer(lr=LR, trainable=names, adversary=adversary)
@@ -152,7 +146,7 @@ def test_adversarial_training_with_zero_radius_is_clean_training(net, data, meth
     )
 
 
-def test_the_first_step_may_be_unperturbed(two_layer, data):
+def test_the_first_step_may_be_unperturbed(two_layer, data, same):
     late = Trainer(lr=LR, adversary=Adversary(Steepest(), Ball(2, 0.5), first_step=1))
     clean, early = Trainer(lr=LR), Trainer(lr=LR, adversary=Adversary(Steepest(), Ball(2, 0.5)))
     one, two = (late.run(two_layer, *data, steps=t).net for t in (1, 2))
@@ -223,106 +217,6 @@ def test_projected_training_never_leaves_the_ball(data, generator):
     nets = []
     trainer.run(net, *data, steps=20, observe=lambda _, current: nets.append(current) or {})
     assert max((current.W - net.W).norm(dim=1).max() for current in nets) <= 0.05 * (1 + 1e-12)
-
-
-def indexed(n, dtype=torch.float64):
-    """Samples whose only coordinate is their number."""
-    return torch.arange(n, dtype=dtype).unsqueeze(1), torch.ones(n, dtype=dtype)
-
-
-def batches(n, batch_size, steps, seed, recorder):
-    trainer = Trainer(
-        lr=Constant(0.0), trainable=("w",), batch_size=batch_size, adversary=Adversary(recorder, Ball(2, 0.0))
-    )
-    net = Linear(torch.zeros(1, dtype=torch.float64))
-    trainer.run(net, *indexed(n), steps=steps, generator=torch.Generator().manual_seed(seed))
-    taken = [batch.squeeze(1).int().tolist() for batch in recorder.seen]
-    recorder.seen.clear()
-    return taken, trainer.steps_per_epoch(n)
-
-
-def test_an_epoch_shows_every_sample_once(recorder):
-    taken, per_epoch = batches(12, 4, 9, 0, recorder)
-    assert per_epoch == 3
-    for epoch in range(3):
-        shown = list(itertools.chain(*taken[3 * epoch : 3 * epoch + 3]))
-        assert sorted(shown) == list(range(12))
-    assert taken[:3] != taken[3:6]
-
-
-def test_samples_left_over_at_the_end_of_an_epoch_are_skipped_in_it(recorder):
-    taken, per_epoch = batches(11, 4, 20, 0, recorder)
-    assert per_epoch == 2
-    skipped = set()
-    for epoch in range(10):
-        shown = list(itertools.chain(*taken[2 * epoch : 2 * epoch + 2]))
-        assert len(shown) == len(set(shown)) == 8
-        skipped |= set(range(11)) - set(shown)
-    # Not the same ones every time: 3 of 11 are skipped in each of 10 epochs.
-    assert len(skipped) > 3
-
-
-def test_batches_are_reproducible_and_depend_on_the_seed(recorder):
-    first, again, other = (batches(12, 4, 6, seed, recorder)[0] for seed in (0, 0, 1))
-    assert first == again != other
-
-
-@pytest.mark.parametrize("batch_size", [12, 50])
-def test_a_batch_that_holds_all_samples_is_the_full_batch(two_layer, data, generator, batch_size):
-    stochastic = Trainer(lr=LR, batch_size=batch_size)
-    assert stochastic.steps_per_epoch(12) == 1
-    full = Trainer(lr=LR).run(two_layer, *data, steps=3).net
-    assert same(stochastic.run(two_layer, *data, steps=3, generator=generator).net, full)
-
-
-def test_a_stochastic_step_is_a_step_on_its_batch(two_layer, data, recorder):
-    x, y = data
-    trainer = Trainer(lr=LR, batch_size=5, adversary=Adversary(recorder, Ball(2, 0.0)))
-    net = trainer.run(two_layer, x, y, steps=1, generator=torch.Generator().manual_seed(0)).net
-    rows = [int((x == row).all(dim=1).nonzero()) for row in recorder.seen[0]]
-    torch.testing.assert_close(net.W, Trainer(lr=LR).run(two_layer, x[rows], y[rows], steps=1).net.W)
-
-
-def test_the_observer_is_called_at_the_asked_steps_with_the_net_of_that_step(two_layer, data):
-    seen = {}
-    trainer = Trainer(lr=LR)
-
-    def observe(step, net):
-        seen[step] = net
-        return {"size": net.W.norm().item()}
-
-    trajectory = trainer.run(two_layer, *data, steps=5, observe=observe, observe_at=[0, 2, 5, 9])
-    assert list(seen) == [0, 2, 5]
-    assert [step for step, _ in trajectory.measurements] == [0, 2, 5]
-    assert seen[0] is two_layer
-    assert same(seen[2], trainer.run(two_layer, *data, steps=2).net)
-    assert seen[5] is trajectory.net
-
-
-def test_watching_does_not_change_training(two_layer, data):
-    trainer = Trainer(lr=LR, batch_size=5, adversary=Adversary(PGD(steps=2, random_start=True), Ball(2, 0.1)))
-    nets = [
-        trainer.run(
-            two_layer,
-            *data,
-            steps=6,
-            generator=torch.Generator().manual_seed(4),
-            observe=observe,
-            keep=keep,
-        ).net
-        for observe, keep in ((None, ()), (lambda t, net: {"t": t}, (1, 3)))
-    ]
-    assert same(*nets)
-
-
-def test_an_observer_may_not_draw_from_the_training_generator(two_layer, data, generator):
-    def observe(step, net):
-        return {"noise": torch.rand(1, generator=generator).item()}
-
-    with pytest.raises(
-        ValueError, match=r"^`observe` drew from the training's `generator`; give it one of its own\.$"
-    ):
-        Trainer(lr=LR).run(two_layer, *data, steps=2, generator=generator, observe=observe)
 
 
 def explosive():

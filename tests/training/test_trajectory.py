@@ -19,11 +19,6 @@ SETTINGS = {
 STEPS = 11
 
 
-def same(first, second) -> bool:
-    pairs = zip(first.parameters().values(), second.parameters().values(), strict=True)
-    return all(torch.equal(a, b) for a, b in pairs)
-
-
 @pytest.fixture(params=SETTINGS)
 def trainer(request):
     return Trainer(**({"lr": Constant(0.1), "trainable": ("W", "a", "b", "c")} | SETTINGS[request.param]))
@@ -49,7 +44,7 @@ def recorded(trainer, two_layer, data):
 
 
 @pytest.mark.parametrize("keep", [(), (3, 7, STEPS)], ids=["no snapshots", "snapshots"])
-def test_replay_returns_every_net_to_the_last_bit(recorded, keep):
+def test_replay_returns_every_net_to_the_last_bit(recorded, keep, same):
     trajectory, nets = recorded(keep=keep)
     assert [s.step for s in trajectory.snapshots] == [0, *keep]
     # Backwards and repeatedly: a replay disturbs neither the trajectory nor the next replay.
@@ -58,12 +53,12 @@ def test_replay_returns_every_net_to_the_last_bit(recorded, keep):
     assert same(trajectory.net, nets[STEPS])
 
 
-def test_replay_survives_pickling(recorded):
+def test_replay_survives_pickling(recorded, same):
     trajectory, nets = recorded(keep=(4,))
     assert same(pickle.loads(pickle.dumps(trajectory)).replay(6), nets[6])
 
 
-def test_training_in_two_parts_equals_training_at_once(trainer, recorded, data):
+def test_training_in_two_parts_equals_training_at_once(trainer, recorded, data, same):
     whole, nets = recorded()
     half, _ = recorded(steps=5)
     # No generator is passed: the snapshot remembers where the first part's stood.
@@ -74,7 +69,7 @@ def test_training_in_two_parts_equals_training_at_once(trainer, recorded, data):
         rest.replay(3)
 
 
-def test_a_given_generator_goes_before_the_remembered_one(two_layer, data):
+def test_a_given_generator_goes_before_the_remembered_one(two_layer, data, same):
     trainer = Trainer(lr=Constant(0.1), batch_size=5)
     half = trainer.run(two_layer, *data, steps=4, generator=torch.Generator().manual_seed(6))
     nets = [
@@ -134,7 +129,7 @@ def test_snapshots_beyond_the_run_are_not_kept(two_layer, data):
     assert [s.step for s in trajectory.snapshots] == [0, 2, 3]
 
 
-def test_projected_runs_replay_too(two_layer, data):
+def test_projected_runs_replay_too(two_layer, data, same):
     trainer = Trainer(lr=Constant(1.0), projection=TwoInfBall(two_layer.W, 0.01))
     nets = []
     trajectory = trainer.run(two_layer, *data, steps=5, observe=lambda t, net: nets.append(net) or {})

@@ -5,7 +5,7 @@ from functools import partial
 
 from karat.attacks.fixed_direction import FixedDirection
 from karat.attacks.gradient_step import Crossing, GradientStep, first_crossing, gradient_crossing
-from karat.attacks.judge import AttackResult, BudgetError, envelope, judge, run_attack
+from karat.attacks.judge import AttackResult, BudgetError, judge, run_attack
 from karat.attacks.line import HasLine, LineProfile
 from karat.attacks.method import Method
 from karat.attacks.minimal import MinimalRadius, minimal_radius
@@ -13,7 +13,7 @@ from karat.attacks.pgd import PGD
 from karat.attacks.smoothed_pgd import SmoothedPGD
 from karat.attacks.steepest import Steepest
 from karat.attacks.strongest import Strongest, default_methods
-from karat.attacks.transfer import Transfer, transfer, transfer_matrix
+from karat.attacks.transfer import Transfer, transfer_matrix
 
 # Attacks that can be chosen by name; FixedDirection needs a vector and is built by hand.
 METHODS: Mapping[str, Callable[..., Method]] = {
@@ -43,12 +43,10 @@ __all__ = [
     "Strongest",
     "Transfer",
     "default_methods",
-    "envelope",
     "first_crossing",
     "gradient_crossing",
     "judge",
     "minimal_radius",
     "run_attack",
-    "transfer",
     "transfer_matrix",
 ]

@@ -1,14 +1,11 @@
 """The one judge of attacks: is the perturbation allowed, and does the classifier err on it?"""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 
 import torch
 from torch import Tensor
 
 from karat.attacks.method import Method, method_name
-from karat.attacks.pgd import better
 from karat.core.ball import Ball
 from karat.core.checks import ShapeError
 from karat.core.classifier import Classifier
@@ -94,27 +91,3 @@ def run_attack(
     """Attack and judge in one call."""
     delta = method(classifier, x, y, ball, generator=generator)
     return judge(classifier, x, y, delta, ball, name=method_name(method))
-
-
-def envelope(results: Sequence[AttackResult], radii: Sequence[float]) -> list[AttackResult]:
-    """Let every radius inherit the best perturbation of all smaller ones, which is allowed there, too.
-
-    Args:
-        results: of the same samples, one per radius; radii: increasing.
-
-    Returns:
-        results whose margins never grow, and whose error never falls, with the radius.
-    """
-    if len(results) != len(radii) or len(radii) == 0:
-        raise ValueError(
-            f"`envelope` needs as many results as radii, at least one, got {len(results)}, {len(radii)}."
-        )
-    if any(later < earlier for earlier, later in pairwise(radii)):
-        raise ValueError(f"`radii` of `envelope` must increase, got {list(radii)}.")
-    if any(result.delta.shape != results[0].delta.shape for result in results):
-        raise ShapeError("`envelope` needs results of the same samples at every radius.")
-    best = [results[0]]
-    for result in results[1:]:
-        delta, margin = better(best[-1].delta, best[-1].margin, result.delta, result.margin)
-        best.append(AttackResult(delta, margin, margin <= 0))
-    return best

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from karat.attacks.judge import AttackResult, judge
+from karat.attacks.judge import judge
 from karat.attacks.method import Method, method_name
 from karat.core.ball import Ball
 from karat.core.classifier import Classifier
@@ -28,21 +28,6 @@ class Transfer:
     error: Tensor
     rate: Tensor
     count: Tensor
-
-
-def transfer(
-    source: Classifier,
-    target: Classifier,
-    x: Tensor,
-    y: Tensor,
-    ball: Ball,
-    *,
-    method: Method,
-    generator: torch.Generator | None = None,
-) -> AttackResult:
-    """Attack the source, judge on the target."""
-    delta = method(source, x, y, ball, generator=generator)
-    return judge(target, x, y, delta, ball, name=method_name(method))
 
 
 def transfer_matrix(

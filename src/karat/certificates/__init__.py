@@ -3,9 +3,7 @@
 from karat.certificates.bracket import (
     ErrorBracket,
     bracket,
-    bracket_curve,
     bracket_of,
-    robust_error_bracket,
 )
 from karat.certificates.certificate import STATUSES, Certificate, SoundnessError
 from karat.certificates.curve import status_curve
@@ -23,11 +21,9 @@ __all__ = [
     "SoundnessError",
     "UnsupportedLayer",
     "bracket",
-    "bracket_curve",
     "bracket_of",
     "certify",
     "minimal_radius_bracket",
-    "robust_error_bracket",
     "smoothed_certificate",
     "status_curve",
 ]

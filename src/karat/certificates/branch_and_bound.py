@@ -44,6 +44,7 @@ class _State:
     delta: Tensor
     goal: float
     deadline: float
+    most: float
     precise: bool
     tightening: Tightening | None
     closed: float = math.inf
@@ -63,26 +64,32 @@ class _State:
     def broken(self) -> bool:
         return not self.precise and self.upper < 0
 
+    def spent(self) -> bool:
+        """Time or domains are used up."""
+        return self.domains >= self.most or time.perf_counter() >= self.deadline
+
 
 def branch_and_bound(
     problem: Problem,
     *,
-    seconds: float,
+    seconds: float = math.inf,
+    domains: float = math.inf,
     upper: float = math.inf,
     delta: Tensor | None = None,
     alpha: Tensor | None = None,
     precise: float | None = None,
     tie: float = 0.0,
 ) -> Search:
-    """Split until every domain has a positive bound, a witness of negative margin is found, or time is up.
+    """Split until every domain has a positive bound, a witness has a negative margin, or a limit is met.
 
     Only concave pieces of c psi leave a gap, so only those are cut. Each child inherits its parent's slopes,
     takes a few ascent steps, and its answer is a witness candidate, evaluated anew in input space.
 
     Args:
-        problem: one sample; upper, delta: a known witness; alpha: (m,) slopes to start from;
+        problem: one sample; seconds, domains: limits of the search, the second up to one batch of domains and
+            whatever the machine's speed; upper, delta: a known witness; alpha: (m,) slopes to start from;
         precise: search for the value up to this absolute error instead of its sign; tie: margin that counts
-        as zero once a witness comes as near.
+            as zero once a witness comes as near.
 
     Reading: a witness counts once its margin is below minus its rounding error; until then the search
         goes on.
@@ -101,6 +108,7 @@ def branch_and_bound(
         start,
         goal=tie if precise is None else precise,
         deadline=time.perf_counter() + seconds,
+        most=domains,
         precise=precise is not None,
         tightening=tightening_of(space),
     )
@@ -108,12 +116,7 @@ def branch_and_bound(
     _expand(state, space.low.unsqueeze(0), space.high.unsqueeze(0), first.unsqueeze(0), steps=_ROOT)
     size = max(1, int(min(256, _CHUNK / max(1, sum(space.W.shape)) / 4)))
     batch = 8
-    while (
-        state.open
-        and state.lower() <= state.threshold()
-        and not state.broken()
-        and time.perf_counter() < state.deadline
-    ):
+    while state.open and state.lower() <= state.threshold() and not (state.broken() or state.spent()):
         chosen = _pop(state, min(batch, size, len(state.open)))
         low, high, slopes = _divide(state, *chosen, most=min(size, _CHILDREN))
         _expand(state, low, high, slopes, steps=_STEPS)

@@ -1,5 +1,6 @@
 """The ladder: attack, Lipschitz, linear relaxation, slope ascent, parabolas, secants, branch and bound."""
 
+import math
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -22,7 +23,7 @@ from karat.certificates.quadratic_relaxation import quadratic_bound
 from karat.certificates.relaxation import centre_slopes, dual_bound
 from karat.certificates.target import Target, target_of
 from karat.core.ball import Ball
-from karat.core.checks import require_number
+from karat.core.checks import require_integer, require_number
 
 Listener = Callable[[str, int, int], None]
 _MOST = 1500  # neurons up to which the eigenvalues of their Gram matrix are worth their cube
@@ -36,6 +37,7 @@ def certify(
     ball: Ball,
     seconds_per_sample: float = 3.0,
     *,
+    domains_per_sample: int | None = None,
     attack: Method | None = None,
     start: Tensor | None = None,
     generator: torch.Generator | None = None,
@@ -51,6 +53,7 @@ def certify(
     Args:
         model: karat net or torch.nn.Module; x: (n, ...) samples; y: (n,) labels +-1, or class indices for
             logits; ball: norm, radius (a number or (n,)), optional box; seconds_per_sample: for the search;
+        domains_per_sample: limit of the search instead of the time, whatever the machine's speed;
         attack: instead of the strongest of karat's; start: (n, ...) perturbations to try first;
         generator: of the attack's restarts, seeded with 0 when left out; tie_tolerance: margin that counts as
             zero, relative to the sizes summed in it; listener: called with (stage, samples done, samples).
@@ -68,6 +71,10 @@ def certify(
     """
     require_number(seconds_per_sample, "seconds_per_sample", "certify", minimum=0)
     require_number(tie_tolerance, "tie_tolerance", "certify", minimum=0)
+    limit = _Limit(seconds_per_sample, math.inf)
+    if domains_per_sample is not None:
+        require_integer(domains_per_sample, "domains_per_sample", "certify", minimum=1)
+        limit = _Limit(math.inf, domains_per_sample)
     target = target_of(model, x, y, ball)
     state = _State(target, listener)
     with state.stage("attack"):
@@ -76,10 +83,18 @@ def certify(
         with state.stage("relaxation"):
             state.raise_lower(torch.arange(len(target.owner)), target.deep_bound())
     else:
-        _climb(state, target.problem, seconds_per_sample, tie_tolerance * target.scale())
+        _climb(state, target.problem, limit, tie_tolerance * target.scale())
     lower, error = target.per_sample(state.lower), state.error
     status = classify(lower, state.upper, error, tie_tolerance * target.scale())
     return Certificate(lower, state.upper, status, state.delta.reshape(x.shape), state.seconds)
+
+
+@dataclass(frozen=True)
+class _Limit:
+    """What the search may spend on one sample."""
+
+    seconds: float
+    domains: float
 
 
 @dataclass(eq=False)
@@ -155,7 +170,7 @@ def _attack(state: _State, attack: Method | None, start: Tensor | None, generato
     state.try_witness(result.delta, rows)
 
 
-def _climb(state: _State, problem: Problem, seconds: float, tie: Tensor) -> None:
+def _climb(state: _State, problem: Problem, limit: _Limit, tie: Tensor) -> None:
     """The stages of two-layer nets."""
     with state.stage("lipschitz"):
         if len(rows := state.open_rows()):
@@ -182,7 +197,7 @@ def _climb(state: _State, problem: Problem, seconds: float, tie: Tensor) -> None
         if len(rows := state.open_rows()) and min(problem.W.shape) <= _WIDEST:
             state.raise_lower(rows, secant_bound(problem.rows(rows)))
     with state.stage("search"):
-        _search(state, problem, slopes, seconds, tie)
+        _search(state, problem, slopes, limit, tie)
 
 
 def _offer(state: _State, rows: Tensor, delta: Tensor) -> None:
@@ -195,23 +210,26 @@ def _offer(state: _State, rows: Tensor, delta: Tensor) -> None:
         state.try_witness(delta[chosen].reshape(-1, *shape), owner[chosen])
 
 
-def _search(state: _State, problem: Problem, slopes: dict[int, Tensor], seconds: float, tie: Tensor) -> None:
+def _search(state: _State, problem: Problem, slopes: dict[int, Tensor], limit: _Limit, tie: Tensor) -> None:
+    """Branch and bound on the rivals of one sample after the other; what a rival leaves goes to the next."""
     target = state.target
     for sample in state.open_samples().nonzero().squeeze(1).tolist():
-        deadline = time.perf_counter() + seconds
+        deadline, domains = time.perf_counter() + limit.seconds, limit.domains
         rows = ((target.owner == sample) & (state.lower <= 0)).nonzero().squeeze(1).tolist()
         for k, row in enumerate(rows):
             left = (deadline - time.perf_counter()) / (len(rows) - k)
-            if left <= 0 or not bool(state.open_samples()[sample]):
+            if left <= 0 or domains <= 0 or not bool(state.open_samples()[sample]):
                 break
             found = branch_and_bound(
                 problem.rows(torch.tensor([row])),
                 seconds=left,
+                domains=domains / (len(rows) - k),
                 upper=float(state.upper[sample]),
                 delta=state.delta[sample].flatten(),
                 alpha=slopes.get(row),
                 tie=float(tie[sample]),
             )
+            domains -= found.domains
             state.raise_lower(torch.tensor([row]), torch.tensor([found.lower], dtype=torch.float64))
             state.try_witness(found.delta.reshape(1, *target.x.shape[1:]), torch.tensor([sample]))
         state.tell(len(target.x) - int(state.open_samples().sum()))

@@ -124,16 +124,6 @@ def require_compatible(x: Tensor, y: Tensor, tau: float) -> None:
         )
 
 
-def largest_compatible(x: Tensor, y: Tensor) -> float:
-    """Supremum of the chordal radii whose caps are compatible with the labelled points."""
-    require_labels(y, len(x))
-    centres = _centres(x).double()
-    gaps = torch.cdist(centres[y > 0], centres[y < 0])
-    if gaps.numel() == 0:
-        return 2.0
-    return 2 * math.sin(math.asin(min(1.0, float(gaps.min()) / 2)) / 2)
-
-
 def _centres(x: Tensor | None) -> Tensor:
     if x is None:
         raise ValueError("a `Cap` needs the inputs `x` it is placed around.")

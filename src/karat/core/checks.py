@@ -62,6 +62,19 @@ def require_integer(value: Any, name: str, owner: str, *, minimum: int | None = 
     return int(value)
 
 
+def require_even(value: Any, name: str, owner: str) -> int:
+    """Return the number of neurons as an int if it is even and at least 2.
+
+    >>> require_even(7, "m", "paired")
+    Traceback (most recent call last):
+    ...
+    ValueError: `m` of `paired` must be even, for neurons come in pairs; got 7.
+    """
+    if require_integer(value, name, owner, minimum=2) % 2:
+        raise ValueError(f"`{name}` of `{owner}` must be even, for neurons come in pairs; got {value}.")
+    return int(value)
+
+
 def require_choice(value: Any, name: str, owner: str, choices: Collection[Any]) -> Any:
     """Return `value` if it is one of `choices`; the message lists them.
 

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Self
 
 import torch
 from torch import Tensor
@@ -64,18 +63,6 @@ class NoisyMixture:
             norm = float(torch.linalg.vector_norm(self.direction.double()))
             if abs(norm - 1) > 1e-6:
                 raise ValueError(f"`direction` of `NoisyMixture` must have length 1, got {norm:g}.")
-
-    @classmethod
-    def around(cls, mu: Tensor, *, flip_rate: float, **options: Any) -> Self:
-        """Build the mixture with the given mean vector.
-
-        >>> NoisyMixture.around(torch.tensor([0.0, 2.0]), flip_rate=0.0).signal_norm
-        2.0
-        """
-        require_shape(mu, "mu", (None,))
-        norm = float(torch.linalg.vector_norm(mu.double()))
-        direction = mu.double() / norm if norm > 0 else None
-        return cls(d=len(mu), signal_norm=norm, flip_rate=flip_rate, direction=direction, **options)
 
     @cached_property
     def mu(self) -> Tensor:

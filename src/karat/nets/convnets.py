@@ -35,9 +35,7 @@ class ResNet(nn.Module):
     Ref: features, Sec E.4.1
     """
 
-    def __init__(
-        self, m: int, classes: int, *, generator: torch.Generator, channels: int = 3, depth: int = 2
-    ) -> None:
+    def __init__(self, m: int, classes: int, *, generator: torch.Generator, channels: int = 3) -> None:
         super().__init__()
         require_integer(m, "m", "ResNet", minimum=1)
         require_integer(classes, "classes", "ResNet", minimum=2)
@@ -46,9 +44,7 @@ class ResNet(nn.Module):
         stages, width = [], m
         for stage in range(4):
             wide = m * 2**stage
-            blocks = [Block(width, wide, 1 if stage == 0 else 2)]
-            blocks += [Block(wide, wide, 1) for _ in range(depth - 1)]
-            stages.append(nn.Sequential(*blocks))
+            stages.append(nn.Sequential(Block(width, wide, 1 if stage == 0 else 2), Block(wide, wide, 1)))
             width = wide
         self.stages = nn.ModuleList(stages)
         self.head = nn.Linear(width, classes)

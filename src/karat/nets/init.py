@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from karat.core.activations import Activation, Relu
-from karat.core.checks import require_integer, require_number
+from karat.core.checks import require_even, require_integer, require_number
 from karat.nets.deep import Deep
 from karat.nets.odd_two_layer import OddTwoLayer
 from karat.nets.two_layer import TwoLayer, inverse_root_width
@@ -18,13 +18,6 @@ def _randn(*shape: int, generator: torch.Generator, dtype: torch.dtype) -> Tenso
 
 def _signs(m: int, *, generator: torch.Generator, dtype: torch.dtype) -> Tensor:
     return torch.randint(2, (m,), generator=generator, device=generator.device).to(dtype) * 2 - 1
-
-
-def _even(m: int, owner: str) -> int:
-    require_integer(m, "m", owner, minimum=2)
-    if m % 2:
-        raise ValueError(f"`m` of `{owner}` must be even, for neurons come in pairs; got {m}.")
-    return m // 2
 
 
 def gaussian(
@@ -64,7 +57,7 @@ def symmetric(
 
     Ref: benign, Sec 2.1
     """
-    half = _even(m, "symmetric")
+    half = require_even(m, "m", "symmetric") // 2
     require_integer(d, "d", "symmetric", minimum=1)
     require_number(init_scale, "init_scale", "symmetric", minimum=0)
     rows = init_scale * _randn(half, d, generator=generator, dtype=dtype)
@@ -100,7 +93,7 @@ def paired(
 
     Ref: convergence, Eq 4; features, Sec 3.1
     """
-    half = _even(m, "paired")
+    half = require_even(m, "m", "paired") // 2
     require_integer(d, "d", "paired", minimum=1)
     for name, sd in (("sd_W", sd_W), ("sd_a", sd_a), ("sd_b", sd_b)):
         if sd is not None:

@@ -7,11 +7,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from karat.core.checks import ShapeError, require_labels
+from karat.core.checks import require_labels
 from karat.core.classifier import Classifier
 from karat.nets.hinges import Hinges, hinges
 from karat.nets.line import Line, line
 from karat.nets.net import Net
+from karat.nets.outputs import score_count
 
 
 class NetModule(torch.nn.Module):
@@ -96,12 +97,8 @@ class ModuleClassifier:
             raise TypeError(
                 f"the model must return one tensor, got {type(output).__name__}; wrap it to select one."
             )
-        if output.shape in ((len(x),), (len(x), 1)):
+        if score_count(output, len(x)) == 1:
             return require_labels(y, len(x)).to(output) * output.reshape(len(x))
-        if output.dim() != 2 or len(output) != len(x):
-            raise ShapeError(
-                f"the model must return (n,), (n, 1) or (n, classes), got {tuple(output.shape)}."
-            )
         return _logit_margin(output, y)
 
 

@@ -52,10 +52,18 @@ def returns_one_tensor(model: nn.Module, x: Tensor) -> bool:
 
 
 def count_outputs(model: nn.Module, x: Tensor) -> int:
-    """1 for a score per sample, (n,) or (n, 1); the number of logits else; anything else is an error."""
+    """Scores per sample of a model, 1 or the number of logits, from its answer to the first inputs."""
     with torch.no_grad():
         output = model(x[:2])
-    n = len(x[:2])
+    return score_count(output, len(x[:2]))
+
+
+def score_count(output: Tensor, n: int) -> int:
+    """Scores per sample in a model's answer to n samples: 1 for (n,) and (n, 1), else the number of logits.
+
+    >>> score_count(torch.zeros(4, 1), 4), score_count(torch.zeros(4, 3), 4)
+    (1, 3)
+    """
     if output.shape in ((n,), (n, 1)):
         return 1
     if output.dim() != 2 or len(output) != n:

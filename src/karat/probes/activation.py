@@ -1,6 +1,5 @@
 """How many neurons of an odd net wake on an input, and how often each one does."""
 
-import torch
 from torch import Tensor
 
 from karat.nets.odd_two_layer import OddTwoLayer
@@ -20,10 +19,3 @@ def near_threshold_count(net: OddTwoLayer, x: Tensor, share: float = 0.1) -> Ten
     Ref: purification, Lemma C.19
     """
     return (net.projections(x).abs() >= -share * net.b).sum(dim=1)
-
-
-def gate_probability(net: OddTwoLayer, x: Tensor) -> Tensor:
-    """(m,) mean over inputs of the smoothed gate phi'(u + b) + phi'(b - u)."""
-    u = net.projections(x)
-    slope: Tensor = net.activation.derivative(u + net.b) + net.activation.derivative(net.b - u)
-    return torch.mean(slope, dim=0)

@@ -65,25 +65,6 @@ def describe(coefficients: Tensor, count: int = 50) -> Density:
     )
 
 
-def density_table(delta: Tensor, images: Tensor | None = None, **dictionaries: Tensor) -> dict[str, Density]:
-    """Density in "pixels", "dct" (images only), "pca" (where `images` are given) and further bases by name.
-
-    Args:
-        delta: (n, ...) perturbations; images: (N, ...) whose principal components are the basis;
-        dictionaries: (D, d) atoms by name, made unit; coefficients are inner products with the atoms.
-    """
-    rows = delta.flatten(1)
-    found = {"pixels": describe(rows)}
-    if delta.dim() == 4:
-        found["dct"] = describe(frequency_coefficients(delta))
-    if images is not None:
-        found["pca"] = describe(rows @ principal_components(images).T.to(rows))
-    for name, atoms in dictionaries.items():
-        require_shape(atoms, name, (None, rows.shape[1]))
-        found[name] = describe(rows @ torch.nn.functional.normalize(atoms.to(rows), dim=1).T)
-    return found
-
-
 def frequency_coefficients(images: Tensor) -> Tensor:
     """(n, C H W) cosine coefficients of images (n, C, H, W), slowest waves of all channels first.
 

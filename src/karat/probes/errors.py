@@ -12,11 +12,10 @@ from karat.core.classifier import Classifier
 
 @dataclass(frozen=True)
 class Errors:
-    """Shares of errors under flipped labels, and what they are made of."""
+    """Shares of errors under flipped labels."""
 
     clean: float
     robust: float
-    robust_at_clean_labels: float
 
 
 def mix_flips(error_at_clean_label: float, error_at_flipped_label: float, flip_rate: float) -> float:
@@ -59,9 +58,9 @@ def flipped_errors(
     """
 
     def attacked(y: Tensor) -> float:
+        # Not judged: a margin that is not a number counts as an error here, where the judge refuses it.
         delta = method(classifier, x, y, ball, generator=generator)
-        worst = torch.minimum(classifier.margin(x, y), classifier.margin(x + delta, y))
-        return error_share(worst)
+        return error_share(torch.minimum(classifier.margin(x, y), classifier.margin(x + delta, y)))
 
     robust = attacked(y_clean)
     opposite = attacked(-y_clean) if flip_rate else 1.0
@@ -70,5 +69,4 @@ def flipped_errors(
             error_share(classifier.margin(x, y_clean)), error_share(classifier.margin(x, -y_clean)), flip_rate
         ),
         robust=mix_flips(robust, opposite, flip_rate),
-        robust_at_clean_labels=robust,
     )

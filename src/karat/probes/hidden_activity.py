@@ -63,14 +63,6 @@ def active_shares(module: nn.Module, x: Tensor, *, batch_size: int = 250) -> dic
     return {name: float(signs.double().mean()) for name, signs in patterns.items()}
 
 
-def pattern_changes(before: nn.Module, after: nn.Module, x: Tensor) -> dict[str, float]:
-    """Share of (input, unit) pairs per rectifier whose pre-activation has another sign in the other net."""
-    first, second = activation_patterns(before, x), activation_patterns(after, x)
-    if {name: s.shape for name, s in first.items()} != {name: s.shape for name, s in second.items()}:
-        raise ValueError("`pattern_changes` needs two nets with the same rectifiers in the same order.")
-    return {name: float((first[name] != second[name]).double().mean()) for name in first}
-
-
 class _Watch(TorchFunctionMode):
     """Notes the signs of what every rectifier is given."""
 

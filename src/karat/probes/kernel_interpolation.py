@@ -9,6 +9,7 @@ from torch import Tensor
 from karat.core.activations import Activation
 from karat.core.checks import require_labels, require_number
 from karat.core.kernels import gram, profile_of
+from karat.core.norms import two_inf_norm
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +47,7 @@ class KernelFunction:
 
         Ref: convergence, Lem C.1
         """
-        return float(torch.linalg.vector_norm(self.density(W), dim=1).max())
+        return float(two_inf_norm(self.density(W)))
 
 
 def interpolant(

@@ -3,14 +3,14 @@
 import torch
 from torch import Tensor
 
-from karat.core.norms import norm
+from karat.core.norms import two_inf_norm
 from karat.nets.deep import Deep
 from karat.nets.two_layer import TwoLayer
 
 
 def row_movement(net: TwoLayer, start: TwoLayer) -> float:
     """max_s |w_s - w_s0|_2."""
-    return float(norm(net.W - start.W, 2).max())
+    return float(two_inf_norm(net.W - start.W))
 
 
 def frobenius_movement(net: TwoLayer | Deep, start: TwoLayer | Deep) -> float:

@@ -88,13 +88,6 @@ class Ascent:
         return u + self.step * gradient - self.decay * (u - self.grey)
 
 
-def excitation(module: nn.Module, layer: str, channels: Sequence[int], pictures: Tensor) -> Tensor:
-    """(n,) pre-activation of channel i's middle neuron on picture i: what the ascent has reached."""
-    with torch.no_grad(), _still(module), _output_of(module, layer) as outputs:
-        module(pictures)
-        return _neurons(outputs.pop(), torch.tensor(list(channels)), layer)
-
-
 def _neurons(output: Any, channels: Tensor, layer: str) -> Tensor:
     """(n,) the middle neuron of channel i for input i."""
     if not isinstance(output, Tensor) or output.dim() not in (2, 3, 4):

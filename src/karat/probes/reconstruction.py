@@ -1,10 +1,8 @@
 """The features of a first layer as a dictionary of images, with smooth controls and the targets to rebuild.
 
-`karat.probes.lasso.lasso_path(as_targets(images), layer_atoms(layer, shape))` gives the sparsity-error curve,
+`karat.probes.lasso.lasso_path(as_targets(images), atoms)` gives the sparsity-error curve,
 `karat.probes.span.span_error` its floor.
 """
-
-import math
 
 import torch
 from torch import Tensor, nn
@@ -12,29 +10,13 @@ from torch import Tensor, nn
 from karat.core.checks import ShapeError, require_integer, require_shape
 
 
-def layer_atoms(layer: nn.Module, shape: tuple[int, ...], *, stride: int | None = None) -> Tensor:
-    """(D, d) features of a first layer as rows in input space, each of unit length.
+def filter_atoms(filters: Tensor, shape: tuple[int, ...], *, stride: int, padding: int) -> Tensor:
+    """(D, d) filters (m, C, h, w) at every place of an image of this shape (C, H, W), each of unit length.
 
-    A dense layer has its weight rows. A convolution has every filter at every place, cut at the border and
-    then made unit: the columns of its transpose.
-
-    Args:
-        layer: `nn.Linear` or `nn.Conv2d` without groups; shape: of one input; stride: of the places,
-            the layer's own unless given.
+    Filters are cut at the border and then made unit: the columns of the convolution's transpose.
 
     Ref: purification, Fig 12
     """
-    if isinstance(layer, nn.Linear):
-        require_shape(layer.weight, "weight", (None, math.prod(shape)))
-        return torch.nn.functional.normalize(layer.weight.detach(), dim=1)
-    if not isinstance(layer, nn.Conv2d) or layer.groups != 1 or not isinstance(layer.padding, tuple):
-        raise TypeError(f"`layer` must be a linear or a plain convolution layer, got {type(layer).__name__}.")
-    places = stride or layer.stride[0]
-    return filter_atoms(layer.weight.detach(), shape, stride=places, padding=layer.padding[0])
-
-
-def filter_atoms(filters: Tensor, shape: tuple[int, ...], *, stride: int, padding: int) -> Tensor:
-    """(D, d) filters (m, C, h, w) at every place of an image of this shape (C, H, W), each of unit length."""
     require_shape(filters, "filters", (None, None, None, None))
     require_integer(stride, "stride", "filter_atoms", minimum=1)
     require_integer(padding, "padding", "filter_atoms", minimum=0)

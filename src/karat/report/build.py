@@ -1,6 +1,5 @@
 """Write the report: an index and one page per paper, each a single self-contained HTML file."""
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -8,7 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment
 
 from karat.claims import CHECKS, PAPERS, Check
 from karat.claims.claim import SCALES
@@ -20,6 +19,7 @@ from karat.report.collect import Content, Run, collect
 from karat.report.embed import data_uri
 from karat.report.figures import FIGURES
 from karat.report.figures.picture import Picture, describe, number, varying
+from karat.report.pages import environment, replace_file
 from karat.report.sweeps import sweep_views
 from karat.report.typeset import typeset
 from karat.version import __version__
@@ -90,7 +90,7 @@ def build(
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for name, page in reversed(pages.items()):  # the index last: its links exist when it does
-            _write(folder / name, page)
+            replace_file(folder / name, page)
     except OSError as error:
         raise ReportError(f"the report cannot be written to {folder} ({error.strerror}).") from error
     return folder / "index.html"
@@ -141,18 +141,12 @@ def _plate(run: Run, picture: Picture) -> Plate:
 
 @cache
 def _environment() -> Environment:
-    environment = Environment(
-        loader=PackageLoader("karat.report"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters["number"] = lambda value: "" if value is None else number(value)
-    environment.filters["describe"] = describe
-    environment.filters["typeset"] = typeset
-    environment.globals["varying"] = varying
-    return environment
+    own = environment()
+    own.filters["number"] = lambda value: "" if value is None else number(value)
+    own.filters["describe"] = describe
+    own.filters["typeset"] = typeset
+    own.globals["varying"] = varying
+    return own
 
 
 def _render(template: str, content: Content, plates: list[Plate], **values: Any) -> str:
@@ -169,13 +163,3 @@ def _render(template: str, content: Content, plates: list[Plate], **values: Any)
             **values,
         )
     )
-
-
-def _write(path: Path, text: str) -> None:
-    """Replace a file at once: a reader sees the old page or the new one, never half of it."""
-    draft = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        draft.write_text(text, encoding="utf-8")
-        draft.replace(path)
-    finally:
-        draft.unlink(missing_ok=True)

@@ -33,7 +33,7 @@ class WarmCosine:
 
 @dataclass(frozen=True)
 class Milestones:
-    """value, times `factor` at each of the steps in `at`; linear over the first `warmup` steps.
+    """value, times `factor` at each of the steps in `at`.
 
     >>> [round(Milestones(0.1, (40,), 0.1)(t), 3) for t in (0, 39, 40)]
     [0.1, 0.1, 0.01]
@@ -44,16 +44,13 @@ class Milestones:
     value: float
     at: tuple[int, ...]
     factor: float = 0.1
-    warmup: int = 0
 
     def __post_init__(self) -> None:
         require_number(self.value, "value", "Milestones", minimum=0)
         require_number(self.factor, "factor", "Milestones", positive=True)
-        require_integer(self.warmup, "warmup", "Milestones", minimum=0)
         for step in self.at:
             require_integer(step, "at", "Milestones", minimum=1)
 
     def __call__(self, step: int) -> float:
         """The rate of this step."""
-        rise = min(1.0, (step + 1) / self.warmup) if self.warmup else 1.0
-        return self.value * rise * self.factor ** sum(step >= reached for reached in self.at)
+        return self.value * self.factor ** sum(step >= reached for reached in self.at)

@@ -8,6 +8,7 @@ from torch import Tensor
 
 from karat.core.activations import Activation, SmoothedTruncatedRelu
 from karat.core.checks import require_labels, require_number
+from karat.core.norms import norm, two_inf_norm
 from karat.nets.two_layer import TwoLayer
 
 CHUNK = 8192
@@ -120,8 +121,8 @@ def rank_one_step(
     if weights is not None:
         push = push * weights.to(x)
     slope, value = activation.derivative(net.b), activation(net.b)
-    longest = float(torch.linalg.vector_norm(x, dim=1).max())
-    spread = float(torch.linalg.vector_norm(net.W, dim=1).max()) * longest / activation.sigma
+    longest = float(norm(x, 2).max())
+    spread = float(two_inf_norm(net.W)) * longest / activation.sigma
     f_bound = abs(float(net.a @ value)) + float((net.a * slope).abs().sum()) * spread * activation.sigma
     after = net.replace(
         W=torch.outer(lr * net.a * slope, push @ x),

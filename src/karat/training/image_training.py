@@ -28,8 +28,8 @@ class ImageTraining:
 
     Args:
         epochs, lr, weight_decay, momentum, batch_size: the rest of an epoch that fills no batch is skipped;
-        schedule: "cosine" falls to zero after `warmup` of the steps, "steps" multiplies by `factor` after
-            each of the epochs in `milestones`;
+        schedule: "cosine" falls to zero after `warmup` of the steps, "steps" divides by ten after each
+            of the epochs in `milestones`;
         attacker: None trains on clean images; attack_warmup: epochs over which its radius grows from zero;
         augment: one of `AUGMENTATIONS`; device: where the net is trained, "cpu" or "cuda".
 
@@ -48,7 +48,6 @@ class ImageTraining:
     schedule: Literal["cosine", "steps"] = "cosine"
     warmup: float = 0.1
     milestones: tuple[int, ...] = ()
-    factor: float = 0.1
     attacker: ImageAttacker | None = None
     attack_warmup: int = 0
     augment: str = "crop+flip"
@@ -114,7 +113,7 @@ class ImageTraining:
         total = max(1, self.epochs * per_epoch)
         if self.schedule == "steps":
             at = tuple(epoch * per_epoch for epoch in self.milestones)
-            return Milestones(self.lr, at, self.factor)
+            return Milestones(self.lr, at)
         return WarmCosine(self.lr, total, round(self.warmup * total))
 
     def decay_exponent(self, n: int) -> float:

@@ -95,12 +95,12 @@ class SurrogateDescent:
         pick: Pick,
         *,
         steps: int,
-        observe: Callable[[int, Any, float, float, float], None] | None = None,
+        observe: Callable[[int, Any, float, float], None] | None = None,
     ) -> tuple[Any, list[float]]:
         """Train for `steps` updates.
 
         Args:
-            observe: called before every update with step, net, L_A, the robust loss and |grad L_A|^2.
+            observe: called before every update with step, net, L_A and |grad L_A|^2.
 
         Returns:
             the last net and L_A(W_0), ..., L_A(W_{steps-1}).
@@ -121,7 +121,7 @@ class SurrogateDescent:
             moves = {name: gradient[name] for name in self.trainable}
             if observe is not None:
                 size = math.fsum(float(move.square().sum()) for move in moves.values())
-                observe(step, net, losses[-1], float(self.loss(margins).amax(dim=1).mean()), size)
+                observe(step, net, losses[-1], size)
             parameters = net.parameters()
             net = net.replace(**{name: parameters[name] - self.lr * move for name, move in moves.items()})
             if self.projection is not None:

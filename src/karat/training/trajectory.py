@@ -1,5 +1,6 @@
 """What a training run leaves behind: measurements, stored states, and the means to replay it."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -10,6 +11,16 @@ from karat.core.divergence import Diverged
 from karat.nets.net import Parameters
 
 Measurement = dict[str, Any]
+
+
+def curve_of(measurements: Iterable[tuple[int, Measurement]], name: str) -> tuple[list[int], list[Any]]:
+    """The steps at which one quantity was measured, and its values.
+
+    >>> curve_of([(0, {"loss": 2.0}), (5, {"error": 0.1}), (9, {"loss": 1.0})], "loss")
+    ([0, 9], [2.0, 1.0])
+    """
+    rows = [(step, values[name]) for step, values in measurements if name in values]
+    return [step for step, _ in rows], [value for _, value in rows]
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,8 +84,7 @@ class Trajectory:
 
     def curve(self, name: str) -> tuple[list[int], list[Any]]:
         """The recorded steps and the values of one measurement."""
-        rows = [(step, values[name]) for step, values in self.measurements if name in values]
-        return [step for step, _ in rows], [value for _, value in rows]
+        return curve_of(self.measurements, name)
 
     def replay(self, step: int) -> Any:
         """The net before update number `step`, recomputed from the nearest stored state before it."""

@@ -16,9 +16,8 @@ def _shattered(records: Sequence[Record]) -> Finding:
     tried = sum(int(r.config["labellings"]) for r in own)
     return with_caveat(
         finding,
-        f"Share of {tried} random labellings of up to {largest} points for which all balls hold "
-        f"their points, lie on "
-        "their sides and have centres more than 2 tau apart.",
+        f"Share of {tried} random labellings of up to {largest} points for which all balls hold their "
+        "points, lie on their sides and have centres more than 2 tau apart.",
         f"gamma_k = sqrt d (1 - 1/k + 1/d)/2, met by bisection to {gap:.0e}.",
     )
 
@@ -52,9 +51,8 @@ def _capacity(records: Sequence[Record]) -> Finding:
     n = records[0].values["n"]
     return with_caveat(
         robust,
-        f"Parameters of the smallest certified robust net by d: {robust_list}; of the smallest "
-        f"interpolating net: "
-        f"{clean_list} (exponents {say(robust, 2)} and {say(clean, 2)}; n = {n}).",
+        f"Parameters of the smallest certified robust net by d: {robust_list}; of the smallest interpolating "
+        f"net: {clean_list} (exponents {say(robust, 2)} and {say(clean, 2)}; n = {n}).",
         f"{missing} point sets were never certified." if missing else "",
         "Upper bounds by an optimiser on random points, no VC dimension; tau grows with d.",
     )
@@ -65,9 +63,8 @@ CHECKS = (
         claim_id="convergence.thm6.1",
         experiment="convergence.shattering",
         evaluate=_shattered,
-        reading="Offset below tau min(1/gamma_1, ..., 1), the minimum where the text prints a "
-        "maximum; balls shifted "
-        "outwards so that centres are strictly more than 2 tau apart.",
+        reading="Offset below tau min(1/gamma_1, ..., 1), the minimum where the text prints a maximum; balls "
+        "shifted outwards so that centres are strictly more than 2 tau apart.",
         headline=True,
     ),
     Check(

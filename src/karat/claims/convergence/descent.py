@@ -66,9 +66,8 @@ def _reached(records: Sequence[Record]) -> Finding:
     width = sum(r.values["reference"] - r.values["reference_bound"] for r in own) / len(own)
     return with_caveat(
         finding,
-        "min_t L_A less the certified lower bound of the linearised problem in the same ball; "
-        "negative gaps mean "
-        f"that the unprojected run has gone beyond the ball. Width of the certificate {width:.1g}.",
+        "min_t L_A less the certified lower bound of the linearised problem in the same ball; negative gaps "
+        f"mean that the unprojected run has gone beyond the ball. Width of the certificate {width:.1g}.",
     )
 
 
@@ -103,9 +102,8 @@ def _regret(records: Sequence[Record]) -> Finding:
     finding = upper_bound_finding([needed], limit, deterministic=True)
     return with_caveat(
         finding,
-        "Largest c for which |W_t - W_*|^2 grows as the recursion allows, over all steps and runs, "
-        "with lr^2 |grad|^2 "
-        "as its last term; negative: the recursion held without its curvature term.",
+        "Largest c for which |W_t - W_*|^2 grows as the recursion allows, over all steps and runs, with lr^2 "
+        "|grad|^2 as its last term; negative: the recursion held without its curvature term.",
     )
 
 
@@ -181,8 +179,7 @@ def _patterns(records: Sequence[Record]) -> Finding:
     return with_caveat(
         changed,
         f"Exponents in m: signs {say(changed)}, largest row {say(rows)} (theory -1/2); the Frobenius "
-        "movement is "
-        f"{min(movement):.2f} to {max(movement):.2f} at every width.",
+        f"movement is {min(movement):.2f} to {max(movement):.2f} at every width.",
     )
 
 
@@ -214,9 +211,8 @@ def _gap(records: Sequence[Record]) -> Finding:
     }
     return with_caveat(
         finding,
-        f"Tightest at T = {steps}, m = {m}, R = {R:g}: {1 / ratio:.1f} times below lr/2 + R^2 c/(2 sqrt "
-        "m (1 - "
-        "(1 + c lr/sqrt m)^-T)), W_* the linearised optimum.",
+        f"Tightest at T = {steps}, m = {m}, R = {R:g}: {1 / ratio:.1f} times below lr/2 + R^2 c/(2 sqrt m (1 "
+        "- (1 + c lr/sqrt m)^-T)), W_* the linearised optimum.",
         f"Exponent of the gap in T {say(over_time)} while it is positive (bound -1).",
         f"Last gap at m = {_listed(final)}; at R = {_listed(by_radius)}: within the certificate's width "
         f"{width:.4f} of 0 or below, so that its powers of m and R cannot be resolved.",
@@ -250,8 +246,7 @@ def _start_norms(records: Sequence[Record]) -> Finding:
         finding,
         f"Mean |x^(h)| over inputs and layers at m = 1024; at m = {m} they lie in [{low:.2f}, {high:.2f}].",
         "No activation follows A, so that the printed N(0, 2/m) gives lengths near sqrt 2 = "
-        f"{math.sqrt(2):.3f}, "
-        "outside [2/3, 4/3]; N(0, 1/m) would give 1.",
+        f"{math.sqrt(2):.3f}, outside [2/3, 4/3]; N(0, 1/m) would give 1.",
     )
 
 
@@ -261,9 +256,8 @@ def _shift(records: Sequence[Record]) -> Finding:
 
 
 _READING = (
-    "L_*(W_*) is a minimum over nets, replaced by the linearised problem over the same ball with a "
-    "certified lower "
-    "bound. Finite perturbation sets make the strongest attack exact. Hidden constants read as 1."
+    "L_*(W_*) is a minimum over nets, replaced by the linearised problem over the same ball with a certified "
+    "lower bound. Finite perturbation sets make the strongest attack exact. Hidden constants read as 1."
 )
 
 CHECKS = (
@@ -294,8 +288,7 @@ CHECKS = (
         experiment="convergence.width",
         evaluate=_gap,
         reading="The recursion summed with c = C L and |grad L_A| <= 1, no hidden constant; W_* is the "
-        "linearised "
-        "optimum, whose own robust loss stands for L_*(W_*).",
+        "linearised optimum, whose own robust loss stands for L_*(W_*).",
     ),
     Check(
         claim_id="convergence.thm5.1.exit",

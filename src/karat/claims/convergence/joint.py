@@ -48,9 +48,8 @@ def _dissolved(records: Sequence[Record]) -> Finding:
     C0 = _padded(records, "paired")[0].config["C0"]
     return with_caveat(
         paired,
-        f"Smallest flip radius of the most robust net found, C0 = {C0:g}, the same data "
-        f"zero-padded: exponent "
-        f"{say(paired, 2)} in d for the paired start, {say(unpaired, 2)} for the unpaired one.",
+        f"Smallest flip radius of the most robust net found, C0 = {C0:g}, the same data zero-padded: "
+        f"exponent {say(paired, 2)} in d for the paired start, {say(unpaired, 2)} for the unpaired one.",
         f"|f|/|grad f| at the input itself: {say(local[0], 2)} and {say(local[1], 2)}; twins that part near "
         "their kink leave a local gradient of order sqrt(d C0/sqrt m), which attacks cannot follow.",
         verdict=verdict,
@@ -71,9 +70,8 @@ def _exists(records: Sequence[Record]) -> Finding:
     return with_caveat(
         finding,
         f"Smallest over {len(cells)} data sets of the robust training accuracy at tau = {tau:g} = "
-        f"{tau * math.sqrt(d):.1f}/sqrt d in the (2, inf) ball C0 = {smallest:g}{other}; the net of "
-        "smallest loss "
-        f"has {test:.2f} on test images.",
+        f"{tau * math.sqrt(d):.1f}/sqrt d in the (2, inf) ball C0 = {smallest:g}{other}; the net of smallest "
+        f"loss has {test:.2f} on test images.",
         f"The loss is below that of the scaled kernel function in {len(own) - len(above)} of {len(own)} cells"
         + (f"; the others have C0 >= {min(above):g}, where the solver has not converged." if above else "."),
         "Accuracies are PGD's.",
@@ -114,28 +112,25 @@ CHECKS = (
         experiment="convergence.vs-lazy",
         evaluate=_dissolved,
         reading="The quantity lazy's proof lives on is |grad f(W0)| ~ sqrt(d/2); pairing makes it 0. The "
-        "flip "
-        "radius is the smallest one at which PGD changes the prediction, its median over test images. "
-        "Exponents 0 "
-        "and -1/2 are in question: it holds if the interval lies above -1/4 and above the unpaired one.",
+        "flip radius is the smallest one at which PGD changes the prediction, its median over test images. "
+        "Exponents 0 and -1/2 are in question: it holds if the interval lies above -1/4 and above the "
+        "unpaired one.",
         headline=True,
     ),
     Check(
         claim_id="convergence.vs-lazy.exists",
         experiment="convergence.vs-lazy",
         evaluate=_exists,
-        reading="A net found is a net that exists; robust accuracy by PGD. In a paired ball the "
-        "linearised net scales "
-        "with C0, so that the sign of a robust function fits into every ball.",
+        reading="A net found is a net that exists; robust accuracy by PGD. In a paired ball the linearised "
+        "net scales with C0, so that the sign of a robust function fits into every ball.",
         headline=True,
     ),
     Check(
         claim_id="convergence.vs-lazy.none",
         experiment="convergence.vs-lazy",
         evaluate=_none,
-        reading="Certified for every net of the ball, not only linearised ones: a convex problem "
-        "over finitely many "
-        "attacked points, with the largest gain that switching neurons can bring.",
+        reading="Certified for every net of the ball, not only linearised ones: a convex problem over "
+        "finitely many attacked points, with the largest gain that switching neurons can bring.",
         headline=True,
     ),
 )

@@ -112,9 +112,8 @@ def _built_robust(records: Sequence[Record]) -> Finding:
     enough = next((w for w in widths if losses[w] <= own[0].config["tol"]), None)
     return with_caveat(
         finding,
-        f"m = {m}: robust loss {found:.3f} on a grid, certified over the whole caps as shown; |W - "
-        f"W0|_F {radius:.1f}, "
-        f"rows within {rows:.0f}/sqrt m: on lazy's axis C0 = {rows:.0f}.",
+        f"m = {m}: robust loss {found:.3f} on a grid, certified over the whole caps as shown; |W - W0|_F "
+        f"{radius:.1f}, rows within {rows:.0f}/sqrt m: on lazy's axis C0 = {rows:.0f}.",
         f"RKHS norm {sum(values_of(own, 'kernel_norm')) / len(own):.1f}; certified on every data set from "
         f"m = {enough} of the widths tried."
         if enough
@@ -159,9 +158,8 @@ CHECKS = (
         claim_id="convergence.thm5.2",
         experiment="convergence.built",
         evaluate=_built_robust,
-        reading="The proof's net, with corrected signs and factors: an existence shown by "
-        "construction, so that the "
-        "width of the statement need not be met. Certified by a grid, gradients on it and a bound "
+        reading="The proof's net, with corrected signs and factors: an existence shown by construction, so "
+        "that the width of the statement need not be met. Certified by a grid, gradients on it and a bound "
         "on curvature.",
         headline=True,
     ),

@@ -166,9 +166,8 @@ def _test_error(records: Sequence[Record]) -> Finding:
         predicted=limit,
         verdict=verdict,
         caveat=f"Largest at d = {record.config['side'] ** 2}, m = {record.config['m']}, C0 = {C0:g}, seed "
-        f"{record.seed} ({round(error * trials)} of {trials} images); {broken} of {len(nets)} nets reach "
-        "1 %, "
-        f"their mean error is {sum(value for value, _, _ in nets) / len(nets):.2%}.",
+        f"{record.seed} ({round(error * trials)} of {trials} images); {broken} of {len(nets)} nets reach 1 "
+        f"%, their mean error is {sum(value for value, _, _ in nets) / len(nets):.2%}.",
     )
 
 
@@ -180,9 +179,8 @@ def _padding(records: Sequence[Record]) -> Finding:
 
 
 _READING = (
-    "Exact smallest flip along the gradient, averaged over test images; the last net inside the "
-    "ball. Exponents "
-    "over all d and over d >= 100; if only the latter fit the verdict is inconclusive."
+    "Exact smallest flip along the gradient, averaged over test images; the last net inside the ball. "
+    "Exponents over all d and over d >= 100; if only the latter fit the verdict is inconclusive."
 )
 
 CHECKS = (
@@ -229,8 +227,7 @@ CHECKS = (
         evaluate=_test_error,
         reported="< 1 %",
         reading="Every net is meant, on the test images: one at 1 % or more breaks the sentence. The "
-        "interval is "
-        "that of the largest error, corrected for looking at all nets.",
+        "interval is that of the largest error, corrected for looking at all nets.",
     ),
     Check(
         claim_id="lazy.sec5.1.growth",
@@ -243,8 +240,7 @@ CHECKS = (
         claim_id="lazy.sec3.data",
         experiment="lazy.padding",
         evaluate=_padding,
-        reading="Digits averaged to a small side and padded with zeros, so that the data stay the same; "
-        "the flip "
-        "in the smallest ball. If the power were the data's the exponent would be 0.",
+        reading="Digits averaged to a small side and padded with zeros, so that the data stay the same; the "
+        "flip in the smallest ball. If the power were the data's the exponent would be 0.",
     ),
 )

@@ -14,6 +14,17 @@ def _d(record: Record) -> int:
     return int(record.config["side"] ** 2)
 
 
+def _slack(ratio: float) -> str:
+    """How far the measured quantity stays from its bound, or how far it is beyond it.
+
+    >>> _slack(0.5), _slack(2.0)
+    ('holds, loose by a factor 2.00', 'violated by a factor 2.00')
+    """
+    if ratio > 1:
+        return f"violated by a factor {ratio:.2f}"
+    return f"holds, loose by a factor {1 / ratio if ratio else math.inf:.2f}"
+
+
 def _below(name: str, bound: Callable[[Record], float], what: str) -> Callable[[Sequence[Record]], Finding]:
     """A measured quantity against its bound, cell by cell; the tightest cell is shown."""
 
@@ -22,14 +33,8 @@ def _below(name: str, bound: Callable[[Record], float], what: str) -> Callable[[
         tightest = max(range(len(records)), key=ratios.__getitem__)
         record = records[tightest]
         finding = upper_bound_finding([float(record.values[name])], bound(record), deterministic=True)
-        loose = 1 / ratios[tightest] if ratios[tightest] else math.inf
-        word = "holds, loose by" if loose >= 1 else "violated by"
-        factor = loose if loose >= 1 else 1 / loose
-        return with_caveat(
-            finding,
-            f"{what}; tightest cell d = {_d(record)}, m = {record.config['m']}: {word} a factor "
-            f"{factor:.2f}.",
-        )
+        where = f"d = {_d(record)}, m = {record.config['m']}"
+        return with_caveat(finding, f"{what}; tightest cell {where}: {_slack(ratios[tightest])}.")
 
     return evaluate
 
@@ -71,10 +76,10 @@ def _flip_probability(records: Sequence[Record]) -> Finding:
     )
     return with_caveat(
         finding,
-        f"Exact probability, arcsin(tau)/pi, against the bound (3): {notes}; holds, loose by a factor "
-        f"{pairs[d][1] / pairs[d][0]:.1f} or more.",
-        f"(4), rows within C0/sqrt m and spacing (m d)^(-4/7), is loose by {min(switches):.1f} to "
-        f"{max(switches):.1f} (first order in the spacing).",
+        f"Exact probability, arcsin(tau)/pi, against the bound (3): {notes}; tightest at d = {d}: "
+        f"{_slack(pairs[d][0] / pairs[d][1])}.",
+        f"(4), rows within C0/sqrt m and spacing (m d)^(-4/7), is {min(switches):.1f} to "
+        f"{max(switches):.1f} times the probability it bounds (first order in the spacing).",
     )
 
 
@@ -105,9 +110,8 @@ def _gradient_bound(records: Sequence[Record]) -> Finding:
     return vacuous(
         smallest,
         max((v for v in found.values() if not math.isnan(v)), default=math.nan),
-        f"the lower bound is negative or undefined ({listed}); at d = {d} it turns positive for {reach} "
-        "and tends "
-        f"to {limit:.1f} as m grows, against sqrt(d)/4 = {math.sqrt(d) / 4:.1f}.",
+        f"the lower bound is negative or undefined ({listed}); at d = {d} it turns positive for {reach} and "
+        f"tends to {limit:.1f} as m grows, against sqrt(d)/4 = {math.sqrt(d) / 4:.1f}.",
     )
 
 
@@ -143,11 +147,11 @@ def _small_change(records: Sequence[Record]) -> Finding:
         select(records, m=m), lambda r: float(_d(r)), lambda r: float(r.values["gradient_change"])
     )
     finding = power(x, table, 0.5, side="at most")
-    shares = [change / math.sqrt(d) for row in table for change, d in zip(row, x, strict=True)]
+    first, last = (sum(row[at] for row in table) / len(table) / math.sqrt(x[at]) for at in (0, -1))
     return with_caveat(
         finding,
-        f"Exponent of the largest change found, in d; it is {max(shares):.2f} sqrt d at the smallest and "
-        f"{min(shares):.2f} sqrt d at the largest dimension.",
+        f"Exponent of the largest change found, in d; its mean is {first:.2f} sqrt d at the smallest and "
+        f"{last:.2f} sqrt d at the largest dimension.",
     )
 
 
@@ -188,9 +192,8 @@ def _single_step(records: Sequence[Record]) -> Finding:
         lengths = [v for v in values_of(own, "step_length") if not math.isnan(v)]
         at = f" at a median length {sum(lengths) / len(lengths):.2f}" if lengths else ""
         notes.append(
-            f"d = {side**2}, m = {m}: {share:.0%} of the samples certified{at}, kappa {kappa:.2f} on the "
-            "ray and "
-            f"{ball:.2f} over the ball"
+            f"d = {side**2}, m = {m}: {share:.0%} of the samples certified{at}, kappa {kappa:.2f} on the ray "
+            f"and {ball:.2f} over the ball"
         )
     certified = min(values_of(records, "kappa_certified"))
     return with_caveat(
@@ -279,7 +282,6 @@ CHECKS = (
         experiment="lazy.lemmas",
         evaluate=_single_step,
         reading="The printed denominator has a difference of norms where the norm of the difference is "
-        "needed. "
-        "kappa is taken on the step's own ray, where it is exact and all that the proof needs.",
+        "needed. kappa is taken on the step's own ray, where it is exact and all that the proof needs.",
     ),
 )

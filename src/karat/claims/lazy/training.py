@@ -16,12 +16,13 @@ SHARP = 1.5
 """Largest ratio of the radii at 5 % and at 80 % robust accuracy that is called a sharp drop."""
 
 
-def _accuracy(record: Record) -> float:
+def robust_accuracy(record: Record) -> float:
+    """Accuracy that the attack leaves."""
     return float(record.values["robust_accuracy"])
 
 
 def _contour(records: Sequence[Record], level: float) -> tuple[list[float], list[list[float]]]:
-    return crossings(records, dimension, setting("c"), _accuracy, level)
+    return crossings(records, dimension, setting("c"), robust_accuracy, level)
 
 
 def _radius_exponent(records: Sequence[Record]) -> Finding:
@@ -58,7 +59,7 @@ def _radius_constant(records: Sequence[Record]) -> Finding:
 
 
 def _movement(records: Sequence[Record], level: float) -> tuple[list[float], list[list[float]]]:
-    return crossings(records, setting("m"), setting("C0"), _accuracy, level)
+    return crossings(records, setting("m"), setting("C0"), robust_accuracy, level)
 
 
 def _movement_exponent(records: Sequence[Record]) -> Finding:
@@ -104,7 +105,9 @@ def _beyond(records: Sequence[Record]) -> Finding:
                 if other.seed == record.seed and not math.isinf(float(other.config["C0"]))
             ]
             inside = max(ball, key=lambda other: -float(other.config["C0"]))
-            gains.setdefault(dimension(record), {})[record.seed] = _accuracy(record) - _accuracy(inside)
+            gains.setdefault(dimension(record), {})[record.seed] = robust_accuracy(record) - robust_accuracy(
+                inside
+            )
     pooled: dict[int, list[float]] = {}
     for d, values in gains.items():
         for seed, gain in values.items():
@@ -120,7 +123,7 @@ def _algorithm(records: Sequence[Record]) -> Finding:
 
     def mean(**settings: str) -> list[float]:
         own = sorted(select(records, **settings), key=lambda r: r.seed)
-        return [_accuracy(r) for r in own]
+        return [robust_accuracy(r) for r in own]
 
     lost = [
         a - b
@@ -170,9 +173,8 @@ CHECKS = (
         evaluate=_corollary,
         hypotheses=_window,
         reading="Nets trained adversarially in the ball stand for all of its nets: what the attack finds on "
-        "them is decisive from below. C0 = 1; the lower end of the width window is met, which only "
-        "small d can "
-        "afford; its upper end has a hidden constant. The radius is 3/sqrt d.",
+        "them is decisive from below. C0 = 1; the lower end of the width window is met, which only small d "
+        "can afford; its upper end has a hidden constant. The radius is 3/sqrt d.",
         headline=True,
     ),
     Check(

@@ -76,8 +76,7 @@ def _figures(records: Sequence[Record]) -> Finding:
         if never
         else "",
         f"Turned rows cancel C0/2 of the gradient sqrt(d/2), all of it for d <= {C0**2 / 2:g}; switched "
-        "neurons "
-        f"take up to C0/pi and more off the rest.",
+        "neurons take up to C0/pi and more off the rest.",
         verdict="inconclusive" if finding.verdict == "fails" and late else finding.verdict,
     )
 
@@ -93,9 +92,8 @@ def _constant(records: Sequence[Record]) -> Finding:
     finding = lower_bound_finding(ratios, 1.0)
     return with_caveat(
         finding,
-        "Median over inputs and d of the longest flip found over the formula (C0 <= sqrt(2 d)/3); "
-        "the excess is "
-        "second order: neurons near their kink switch, which the formula leaves out.",
+        "Median over inputs and d of the longest flip found over the formula (C0 <= sqrt(2 d)/3); the excess "
+        "is second order: neurons near their kink switch, which the formula leaves out.",
     )
 
 
@@ -142,10 +140,9 @@ CHECKS = (
         experiment="lazy.thm3.1",
         evaluate=_theorem,
         hypotheses=_window,
-        reading="For every W: Frank-Wolfe ascent over the ball, x drawn before W0. The step size "
-        "C2/|grad f|^2 "
-        "flips if C2 is at least length |grad f|, so one C2 must do for all d. C0 = 1; the lower end of the "
-        "width window is met, its upper end has a hidden constant.",
+        reading="For every W: Frank-Wolfe ascent over the ball, x drawn before W0. The step size C2/|grad "
+        "f|^2 flips if C2 is at least length |grad f|, so one C2 must do for all d. C0 = 1; the lower end of "
+        "the width window is met, its upper end has a hidden constant.",
         headline=True,
     ),
     Check(
@@ -154,8 +151,8 @@ CHECKS = (
         evaluate=_figures,
         hypotheses=_window,
         reading="The theorem's constants may depend on C0, so that it bites only for d above some d(C0); "
-        "this asks "
-        "whether that happens within the dimensions of the figures, whose widths lie below the window.",
+        "this asks whether that happens within the dimensions of the figures, whose widths lie below the "
+        "window.",
         headline=True,
     ),
     Check(

@@ -18,9 +18,9 @@ from karat.attacks.pgd import PGD
 from karat.bounds.lazy import robust_margin_ceiling
 from karat.core.ball import Ball
 from karat.core.cap import cap, require_compatible
-from karat.core.checks import require_choice, require_integer, require_number
+from karat.core.checks import require_choice, require_even, require_integer, require_number
 from karat.core.losses import Logistic
-from karat.core.norms import norm
+from karat.core.norms import norm, two_inf_norm
 from karat.data.digits import default_source
 from karat.data.samples import Samples
 from karat.experiments.experiment import Experiment, Preset
@@ -66,11 +66,10 @@ class Config:
 
     def __post_init__(self) -> None:
         _ = self.digits
-        for name in ("m", "n", "n_test", "steps", "rounds", "attack_steps"):
+        for name in ("n", "n_test", "steps", "rounds", "attack_steps"):
             require_integer(getattr(self, name), name, "Config", minimum=1)
         require_choice(self.start, "start", "Config", ("paired", "gaussian"))
-        if self.m % 2:
-            raise ValueError(f"`m` of `Config` must be even, for neurons come in pairs; got {self.m}.")
+        require_even(self.m, "m", "Config")
         require_number(self.C0, "C0", "Config", positive=True)
         require_number(self.tau, "tau", "Config", minimum=0, maximum=1)
 
@@ -267,7 +266,7 @@ def _describe(config: Config, start: TwoLayer, net: TwoLayer, test: Samples) -> 
         "flip_ratio": float((value.abs() / size).median()),
         "flip_radius": _flip_radius(net, test.x[:40]),
         "start_gradient": float(norm(start.input_gradient(test.x), 2).median()),
-        "row_movement": float(norm(moved, 2).max()) * math.sqrt(config.m),
+        "row_movement": float(two_inf_norm(moved)) * math.sqrt(config.m),
         "frobenius_movement": float(torch.linalg.vector_norm(moved)),
     }
 

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from karat.bounds.convergence import built_error_bound, finite_sum_bound
 from karat.core.cap import Cap
-from karat.core.checks import require_integer, require_number
+from karat.core.checks import require_even, require_integer, require_number
 from karat.core.kernels import degree_weights, empirical_gram, gram, profile_of
 from karat.core.smoothings import SmoothedRelu
 from karat.experiments.convergence.sets import PseudoHuber, draw_centres
@@ -17,6 +17,7 @@ from karat.experiments.convergence.two_layer import ActivationName, activation_o
 from karat.experiments.experiment import Experiment, Preset
 from karat.nets import TwoLayer, init
 from karat.probes.kernel_interpolation import KernelFunction, interpolant
+from karat.probes.movement import frobenius_movement, row_movement
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -132,8 +133,7 @@ class BuiltConfig:
     p_fail: float = 0.01
 
     def __post_init__(self) -> None:
-        if require_integer(self.m, "m", "Config", minimum=2) % 2:
-            raise ValueError(f"`m` of `Config` must be even, for neurons come in pairs; got {self.m}.")
+        require_even(self.m, "m", "Config")
         require_integer(self.grid, "grid", "Config", minimum=1)
         require_number(self.sigma, "sigma", "Config", positive=True)
         Cap(self.tau)
@@ -191,7 +191,6 @@ def run_built(config: BuiltConfig, generator: torch.Generator) -> dict[str, Any]
     between = slope * spacing + _curvature_bound(net, config.sigma) * spacing**2 / 2
     off = (values - y.repeat_interleave(config.grid)).abs()
     worst, certified = ((table.reshape(len(y), -1)).amax(dim=1) for table in (off, off + between))
-    moved = torch.linalg.vector_norm(net.W - start.W, dim=1).max()
     constant = max(1.0, config.slope_lipschitz)
     loss = PseudoHuber()
     return {
@@ -201,8 +200,8 @@ def run_built(config: BuiltConfig, generator: torch.Generator) -> dict[str, Any]
         "finite_sum_bound": finite_sum_bound(size, config.m // 2, config.d, constant, config.p_fail),
         "random_feature_norm": size,
         "kernel_norm": g.norm,
-        "row_radius": float(moved) * math.sqrt(config.m),
-        "frobenius": float(torch.linalg.vector_norm(net.W - start.W)),
+        "row_radius": row_movement(net, start) * math.sqrt(config.m),
+        "frobenius": frobenius_movement(net, start),
         "interpolant_error": float((target.reshape(len(y), -1) - y.unsqueeze(1)).abs().max()),
         "robust_loss": float(loss(1 - worst).mean()),
         "certified_loss": float(loss(1 - certified).mean()),

@@ -8,7 +8,7 @@ import torch
 
 from karat.core.activations import Activation, QuadraticRelu, Relu, SmoothLeakyRelu, Softplus
 from karat.core.cap import Cap
-from karat.core.checks import require_integer, require_number
+from karat.core.checks import require_even, require_integer, require_number
 from karat.core.smoothings import SmoothedRelu
 from karat.experiments.convergence.sets import PseudoHuber, draw_sets
 from karat.experiments.experiment import Experiment, Preset
@@ -74,8 +74,7 @@ class Config:
         for name in ("n", "K", "steps"):
             require_integer(getattr(self, name), name, "Config", minimum=1)
         require_integer(self.d, "d", "Config", minimum=2)
-        if require_integer(self.m, "m", "Config", minimum=2) % 2:
-            raise ValueError(f"`m` of `Config` must be even, for neurons come in pairs; got {self.m}.")
+        require_even(self.m, "m", "Config")
         for name in ("R", "lr", "tol"):
             require_number(getattr(self, name), name, "Config", positive=True)
         Cap(self.tau)
@@ -174,7 +173,7 @@ class Trace:
         self.c = -math.inf
         self.last: tuple[float, float, float] | None = None
 
-    def __call__(self, step: int, net: TwoLayer, loss: float, robust: float, size: float) -> None:
+    def __call__(self, step: int, net: TwoLayer, loss: float, size: float) -> None:
         """Called before every update."""
         config = self.config
         moved = frobenius_movement(net, self.start)

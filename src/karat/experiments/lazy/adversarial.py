@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 import torch
 
+from karat.attacks.judge import run_attack
 from karat.attacks.pgd import PGD
 from karat.certificates import bracket, certify
 from karat.core.ball import Ball
@@ -113,8 +114,7 @@ def run(config: Config, generator: torch.Generator) -> dict[str, Any]:
     )
     finished = loop.run(start, train.x, train.y, generator=generator)
     classifier = as_classifier(finished.net)
-    delta = PGD(steps=config.test_steps)(classifier, test.x, test.y, ball)
-    attacked = classifier.margin(test.x + delta, test.y)
+    attacked = run_attack(PGD(steps=config.test_steps), classifier, test.x, test.y, ball).margin
     margin, gradient = classifier.margin_and_gradient(test.x, test.y)
     enclosed = {}
     if config.certified:

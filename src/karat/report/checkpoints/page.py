@@ -6,12 +6,12 @@ from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from matplotlib.figure import Figure
 
 from karat.report.checkpoints import charts
 from karat.report.checkpoints.mosaics import mosaic, ranged, signed
 from karat.report.embed import data_uri
+from karat.report.pages import environment
 
 CLASSES = {"yes": "holds", "no": "out-of-regime", "unclear": "inconclusive", "unknown": "not-run"}
 """Answer -> colour of its chip: no is an answer like yes, not a failure."""
@@ -26,21 +26,15 @@ def render_probe(values: Values, pictures: Any, names: Mapping[str, str] | None 
         values: of `Probe.to_json`; pictures: its arrays (filters, inputs, perturbations, features);
         names: what was probed, such as {"before": "clean.pt"}, shown at the top.
     """
-    environment = Environment(
-        loader=PackageLoader("karat.report"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters |= {
+    templates = environment()
+    templates.filters |= {
         "short": short,
         "percent": percent,
         "pretty": pretty,
         "share": share,
         "thousands": "{:,}".format,
     }
-    return environment.get_template("probe.html.j2").render(
+    return templates.get_template("probe.html.j2").render(
         probe=values,
         names=names or {},
         figures={name: data_uri(figure) for name, figure in _figures(values).items()},

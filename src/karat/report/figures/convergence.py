@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from karat.claims.curves import setting
 from karat.experiments.record import Record
 from karat.report.figures.convergence_joint import draw_joint
 from karat.report.figures.convergence_proofs import draw_exit, draw_parity, draw_shattering
@@ -19,10 +20,6 @@ from karat.report.figures.series import (
     table_of,
 )
 from karat.report.style import INK, PALETTE, finish, new_figure
-
-
-def _setting(name: str) -> Value:
-    return lambda record: float(record.config[name])
 
 
 def _value(name: str) -> Value:
@@ -52,17 +49,17 @@ def draw_width(records: Sequence[Record]) -> list[Picture]:
         if not cells:
             continue
         color, label = PALETTE[index], "projected" if projected else "unprojected"
-        m, table = table_of(cells, _setting("m"), lambda r: abs(float(r.values["final_gap"])))
+        m, table = table_of(cells, setting("m"), lambda r: abs(float(r.values["final_gap"])))
         if projected:
             draw_series(gaps, m, table, label, color=color)
-            _, width = table_of(cells, _setting("m"), _certificate)
+            _, width = table_of(cells, setting("m"), _certificate)
             draw_series(gaps, m, width, "certificate's width", color=INK, line="--", marker="", band=False)
         for name, line, ax in (
             ("rows", "-", movement),
             ("frobenius", "--", movement),
             ("pattern_change", "-", signs),
         ):
-            _, table = table_of(cells, _setting("m"), _value(name))
+            _, table = table_of(cells, setting("m"), _value(name))
             text = {"rows": "largest row", "frobenius": "Frobenius"}.get(name, "")
             draw_series(ax, m, table, f"{text} {label}".strip(), color=color, line=line)
             if name != "frobenius" and projected:
@@ -80,7 +77,7 @@ def draw_width(records: Sequence[Record]) -> list[Picture]:
     for ax, room in zip(axes, (0.0, 0.9, 0.7), strict=True):
         low, high = ax.get_ylim()
         ax.set_ylim(low / (high / low) ** room, high)
-        plain_ticks(ax, sorted({_setting("m")(r) for r in own}))
+        plain_ticks(ax, sorted({setting("m")(r) for r in own}))
         round_ticks(ax)
     finish(gaps, x="width m", y=r"$|\min_t L_A - L_*|$", title="Gap to the reference")
     finish(movement, x="width m", y=r"$|W - W_0|$", title="Movement")
@@ -117,9 +114,8 @@ def draw_deep(records: Sequence[Record]) -> list[Picture]:
         plain_ticks(ax, own[0].values["steps"])
         finish(ax, x="steps", y=r"$\min_t L_A - L_*$", title=f"H = {depth}", legend=ax is axes[-1])
     caption = (
-        f"Deep ReLU nets projected to R/sqrt(m) per layer, R = {own[0].config['R']:g}; the gap is "
-        f"to the certified lower bound "
-        f"of the linearised problem in the same ball. {seeds_note(own)}"
+        f"Deep ReLU nets projected to R/sqrt(m) per layer, R = {own[0].config['R']:g}; the gap is to the "
+        f"certified lower bound of the linearised problem in the same ball. {seeds_note(own)}"
     )
     return [Picture("Projected adversarial training of deep nets", caption, figure)]
 
@@ -159,11 +155,10 @@ def draw_attacks(records: Sequence[Record]) -> list[Picture]:
     finish(ax, x="perturbation function", y="loss")
     config = own[0].config
     caption = (
-        f"Unprojected descent, m = {config['m']}, R = {config['R']:g}, {config['steps']} steps. "
-        f"Whatever the perturbation "
-        "function, the loss it sees falls below L_* + tol; what weak ones leave of the robust loss "
-        "is no part of the "
-        f"guarantee. Means over {len({r.seed for r in own})} seeds, bars one standard deviation."
+        f"Unprojected descent, m = {config['m']}, R = {config['R']:g}, {config['steps']} steps. Whatever the "
+        "perturbation function, the loss it sees falls below L_* + tol; what weak ones leave of the robust "
+        f"loss is no part of the guarantee. Means over {len({r.seed for r in own})} seeds, bars one standard "
+        "deviation."
     )
     return [Picture("Arbitrary perturbation functions", caption, figure)]
 
@@ -181,7 +176,7 @@ def draw_kernel(records: Sequence[Record]) -> list[Picture]:
     names = sorted({r.config["activation"] for r in own})
     for index, name in enumerate(names):
         cells = [r for r in own if r.config["activation"] == name and r.config["d"] == own[0].config["d"]]
-        x, table = table_of(cells, _setting("cover"), _value("supremum"))
+        x, table = table_of(cells, setting("cover"), _value("supremum"))
         draw_series(left, x, table, name.replace("_", " "), color=PALETTE[index % 7])
         weights = np.abs(np.array(cells[0].values["degrees"]))
         degrees = np.arange(len(weights))
@@ -230,16 +225,16 @@ def draw_built(records: Sequence[Record]) -> list[Picture]:
     for index, (name, label) in enumerate(
         (("bound", "bound (19)"), ("error", "sup |f - g|"), ("finite_sum_error", "random features alone"))
     ):
-        m, table = table_of(own, _setting("m"), _value(name))
+        m, table = table_of(own, setting("m"), _value(name))
         draw_series(left, m, table, label, color=PALETTE[index], line="--" if name == "bound" else "-")
     for index, (name, label) in enumerate(
         (("robust_loss", "on a grid"), ("certified_loss", "certified over the caps"))
     ):
-        m, table = table_of(own, _setting("m"), _value(name))
+        m, table = table_of(own, setting("m"), _value(name))
         draw_series(right, m, table, label, color=PALETTE[index])
     right.axhline(own[0].config["tol"], color=INK, linestyle=":", linewidth=1.1, label="tol")
     for ax in (left, right):
-        plain_ticks(ax, sorted({_setting("m")(r) for r in own}))
+        plain_ticks(ax, sorted({setting("m")(r) for r in own}))
     left.set_ylim(top=8 * left.get_ylim()[1])
     right.set_ylim(top=3 * right.get_ylim()[1])
     round_ticks(left)
@@ -250,9 +245,9 @@ def draw_built(records: Sequence[Record]) -> list[Picture]:
     right.legend(frameon=False, fontsize=8, loc="upper right")
     size = np.mean([float(r.values["random_feature_norm"]) for r in own])
     caption = (
-        f"The network of the proof with corrected signs and factors, d = {own[0].config['d']}; its "
-        f"rows move by |g|_RF/sqrt(m), "
-        f"|g|_RF = {size:.0f}: on lazy's axis it lies in the ball C0 = {size:.0f}. {seeds_note(own)}"
+        f"The network of the proof with corrected signs and factors, d = {own[0].config['d']}; its rows move "
+        f"by |g|_RF/sqrt(m), |g|_RF = {size:.0f}: on lazy's axis it lies in the ball C0 = {size:.0f}. "
+        f"{seeds_note(own)}"
     )
     return [Picture("The robust net of the proof, built", caption, figure)]
 
@@ -270,7 +265,7 @@ def draw_capacity(records: Sequence[Record]) -> list[Picture]:
     ax.set_yscale("log")
     for index, share in enumerate(sorted({r.config["share"] for r in own})):
         cells = [r for r in own if r.config["share"] == share]
-        d, table = table_of(cells, _setting("d"), _value("parameters"))
+        d, table = table_of(cells, setting("d"), _value("parameters"))
         label = "ordinary" if share == 0 else f"robust, certified, {share:g} of half the distance"
         draw_series(ax, d, table, label, color=PALETTE[index], marker="osD"[index % 3], band=False)
         for row in table:
@@ -283,10 +278,9 @@ def draw_capacity(records: Sequence[Record]) -> list[Picture]:
     round_ticks(ax)
     finish(ax, x="dimension d", y="parameters of the smallest net found")
     caption = (
-        f"{n:g} spread-out points with random labels; two-layer ReLU nets with biases. Robust "
-        f"interpolation counts only when "
-        "every ball is certified. Upper bounds found by an optimiser; dots are the point sets, lines "
-        "their mean."
+        f"{n:g} spread-out points with random labels; two-layer ReLU nets with biases. Robust interpolation "
+        "counts only when every ball is certified. Upper bounds found by an optimiser; dots are the point "
+        "sets, lines their mean."
     )
     return [Picture("What robust interpolation costs", caption, figure)]
 

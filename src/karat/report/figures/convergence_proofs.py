@@ -51,11 +51,9 @@ def draw_parity(records: Sequence[Record]) -> list[Picture]:
     finish(ax, x="", y="sup |f - y| on the caps")
     ax.legend(frameon=False, fontsize=8, loc="upper left", ncol=2)
     caption = (
-        f"Interpolants on caps around {own[0].config['n'] // 2} antipodal pairs in "
-        f"R^{own[0].config['d']}. Equal "
-        "labels ask for an even function, opposite ones for an odd one: beyond low degrees the ReLU "
-        "kernel is "
-        "even and the quadratic ReLU's odd, not even as the text says. Dots are seeds, bars their "
+        f"Interpolants on caps around {own[0].config['n'] // 2} antipodal pairs in R^{own[0].config['d']}. "
+        "Equal labels ask for an even function, opposite ones for an odd one: beyond low degrees the ReLU "
+        "kernel is even and the quadratic ReLU's odd, not even as the text says. Dots are seeds, bars their "
         "geometric mean."
     )
     return [Picture("Parity of the tangent kernels", caption, figure)]
@@ -97,11 +95,9 @@ def draw_shattering(records: Sequence[Record]) -> list[Picture]:
     finish(right, x="dimension d", y="radius over offset", title="The constant")
     config = own[0].config
     caption = (
-        f"{config['clusters']} clusters of d points, {config['labellings']} random labellings each: "
-        "every label's "
-        "points must fit into one ball of radius tau, balls of different labels lie on their sides of "
-        "the plane, "
-        "and centres stay more than 2 tau apart."
+        f"{config['clusters']} clusters of d points, {config['labellings']} random labellings each: every "
+        "label's points must fit into one ball of radius tau, balls of different labels lie on their sides "
+        "of the plane, and centres stay more than 2 tau apart."
     )
     return [Picture("Shattered clusters", caption, figure)]
 
@@ -140,8 +136,8 @@ def draw_exit(records: Sequence[Record]) -> list[Picture]:
     ax.legend(frameon=False, fontsize=8, loc="center left", bbox_to_anchor=(1.0, 0.5))
     caption = (
         "Unprojected adversarial training, one marker per run: a run that leaves B(3R) must have met the "
-        "target "
-        f"loss plus tol = {tol:g} before, i.e. lie below the dashed line. {len({r.seed for r in own})} seeds."
+        f"target loss plus tol = {tol:g} before, i.e. lie below the dashed line. "
+        f"{len({r.seed for r in own})} seeds."
     )
     return [Picture("Inside B(3R), or successful before leaving", caption, figure)]
 

@@ -1,9 +1,12 @@
 """Figures of lazy: flips against dimension, contours of adversarial training, the worst nets of the ball."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
+from karat.claims.curves import setting
+from karat.claims.lazy.figures import at_ball, dimension
+from karat.claims.lazy.training import robust_accuracy
 from karat.experiments.record import Record
 from karat.report.figures.lazy_bounds import draw_bracket, draw_subset, draw_worst
 from karat.report.figures.lazy_lemmas import draw_algorithm, draw_beyond, draw_lemmas
@@ -29,11 +32,6 @@ POWERS = {
 TICKS = (25, 49, 100, 196, 256, 400, 784, 1600, 3136)
 
 
-def dimension(record: Record) -> float:
-    """d of a record."""
-    return float(record.config["side"] ** 2)
-
-
 def draw_flips(records: Sequence[Record]) -> list[Picture]:
     """Smallest flip, gradient and step against d, one line per width and ball.
 
@@ -49,7 +47,7 @@ def draw_flips(records: Sequence[Record]) -> list[Picture]:
         ax.set_yscale("log")
         for index, (m, C0) in enumerate(lines):
             cells = [r for r in own if r.config["m"] == m and C0 in r.values["C0"]]
-            x, table = table_of(cells, dimension, _at(name, C0))
+            x, table = table_of(cells, dimension, at_ball(name, C0))
             width = f"m = {m:,}, " if len({line[0] for line in lines}) > 1 else ""
             draw_series(
                 ax, x, table, f"{width}C0 = {C0:g}", color=PALETTE[index % 7], marker="osD^v"[index % 5]
@@ -67,16 +65,12 @@ def draw_flips(records: Sequence[Record]) -> list[Picture]:
         else ""
     )
     caption = (
-        f"Digits {config['classes'][0]} and {config['classes'][1]}, {data}{padded}; the last net "
-        f"inside each ball C0/sqrt(m). "
-        f"Dotted: the paper's power through the largest d of the first line. {seeds_note(own)}"
+        f"Digits {config['classes'][0]} and {config['classes'][1]}, {data}{padded}; the last net inside each "
+        "ball C0/sqrt(m). Dotted: the paper's power through the largest d of the first line. "
+        f"{seeds_note(own)}"
     )
     pictures = [Picture("Smallest flip along the gradient", caption, figure)]
     return [*pictures, _histograms(own)]
-
-
-def _at(name: str, C0: float) -> Callable[[Record], float]:
-    return lambda record: float(record.values[name][record.values["C0"].index(C0)])
 
 
 def _histograms(records: Sequence[Record]) -> Picture:
@@ -93,8 +87,7 @@ def _histograms(records: Sequence[Record]) -> Picture:
         ax.set_ylim(top=ax.get_ylim()[1] * 1.25)
     caption = (
         f"One net, d = {side**2}, m = {record.config['m']:,}, C0 = {record.values['C0'][0]:g}, seed "
-        f"{record.seed}. "
-        "The paper reports bell shapes and a step that concentrates around 0.045."
+        f"{record.seed}. The paper reports bell shapes and a step that concentrates around 0.045."
     )
     return Picture("Flip, gradient and step over the test images", caption, figure)
 
@@ -112,7 +105,7 @@ def draw_radius(records: Sequence[Record]) -> list[Picture]:
     dims = sorted({dimension(r) for r in own})
     for index, d in enumerate(dims):
         cells = [r for r in own if dimension(r) == d]
-        x, table = table_of(cells, lambda r: float(r.config["c"]), _accuracy)
+        x, table = table_of(cells, setting("c"), robust_accuracy)
         draw_series(left, x, table, f"d = {d:g}", color=PALETTE[index % 7])
     left.axvline(5, color=INK, linestyle=":", linewidth=1.2)
     left.text(5.1, 0.5, "5 (paper)", fontsize=8, color=INK)
@@ -145,9 +138,9 @@ def draw_radius(records: Sequence[Record]) -> list[Picture]:
     finish(right, x="input dimension d", y=r"radius $\tau$ of the contour", title="Contours")
     config = own[0].config
     caption = (
-        f"Projected adversarial training in the ball C0 = {config['C0']:g}, m = {config['m']}, "
-        f"unit-length digits; robust "
-        f"accuracy by PGD. Contours interpolated per seed, bars one standard deviation. {seeds_note(own)}"
+        f"Projected adversarial training in the ball C0 = {config['C0']:g}, m = {config['m']}, unit-length "
+        "digits; robust accuracy by PGD. Contours interpolated per seed, bars one standard deviation. "
+        f"{seeds_note(own)}"
     )
     return [Picture("Radius that adversarially trained lazy nets withstand", caption, figure)]
 
@@ -164,7 +157,7 @@ def draw_movement(records: Sequence[Record]) -> list[Picture]:
     ax.set_xscale("log")
     for index, m in enumerate(sorted({r.config["m"] for r in own})):
         cells = [r for r in own if r.config["m"] == m]
-        x, table = table_of(cells, lambda r: float(r.config["C0"]), _accuracy)
+        x, table = table_of(cells, setting("C0"), robust_accuracy)
         draw_series(ax, x, table, f"m = {m}", color=PALETTE[index % 7], marker="osD"[index % 3])
     ax.axvline(25, color=INK, linestyle=":", linewidth=1.2)
     ax.text(25.6, 0.03, "25 (paper)", fontsize=8, color=INK)
@@ -172,20 +165,15 @@ def draw_movement(records: Sequence[Record]) -> list[Picture]:
     ax.set_ylim(-0.03, 1.03)
     finish(ax, x=r"movement allowed $C_0 = V\sqrt{m}$", y="robust test accuracy")
     caption = (
-        f"d = {dimension(own[0]):g}, radius {own[0].config['c'] / own[0].config['side']:.2g}. The "
-        f"widths fall on one curve: "
-        f"the transition scales as 1/sqrt(m). {seeds_note(own)}"
+        f"d = {dimension(own[0]):g}, radius {own[0].config['c'] / own[0].config['side']:.2g}. The widths "
+        f"fall on one curve: the transition scales as 1/sqrt(m). {seeds_note(own)}"
     )
     return [Picture("Movement that robustness needs", caption, figure)]
 
 
-def _accuracy(record: Record) -> float:
-    return float(record.values["robust_accuracy"])
-
-
 def _crossing(records: Sequence[Record], axis: str, level: float) -> tuple[float | None, float]:
     """Mean and standard deviation over seeds of where accuracy falls to a level, in log coordinates."""
-    x, table = table_of(records, lambda r: float(r.config[axis]), _accuracy)
+    x, table = table_of(records, setting(axis), robust_accuracy)
     found = []
     for row in table:
         below = np.flatnonzero((row[:-1] >= level) & (row[1:] < level))

@@ -59,9 +59,8 @@ def draw_worst(records: Sequence[Record]) -> list[Picture]:
     widths = sorted({r.config["m"] for r in own})
     text = f"m = {widths[0]}" if len(widths) == 1 else "m = d^2.4, the window's lower end"
     caption = (
-        f"Adversary over all W with rows within C0/sqrt(m) of W0, at inputs fixed before W0; "
-        f"{text}. Medians over inputs. "
-        f"Dashed: |f| + C0/2 sqrt(1 + T^2) = T |P grad f|, about C0/sqrt(2 d). {seeds_note(own)}"
+        f"Adversary over all W with rows within C0/sqrt(m) of W0, at inputs fixed before W0; {text}. Medians "
+        f"over inputs. Dashed: |f| + C0/2 sqrt(1 + T^2) = T |P grad f|, about C0/sqrt(2 d). {seeds_note(own)}"
     )
     return [Picture("The worst nets of the lazy ball", caption, figure)]
 
@@ -109,10 +108,9 @@ def draw_subset(records: Sequence[Record]) -> list[Picture]:
     round_ticks(ax)
     finish(ax, x="width m", y=r"$|\sum_{s \in S} \pm P w_s|/\sqrt{m}$")
     caption = (
-        f"d = {d}, C0 = {cells[0].config['C0']:g}. The adversary chooses which neurons near their "
-        f"kink switch; the printed "
-        "bound treats their weights as independent of that choice and tends to 0, the worst subset to C0/pi. "
-        f"{seeds_note(cells)}"
+        f"d = {d}, C0 = {cells[0].config['C0']:g}. The adversary chooses which neurons near their kink "
+        "switch; the printed bound treats their weights as independent of that choice and tends to 0, the "
+        f"worst subset to C0/pi. {seeds_note(cells)}"
     )
     return [Picture("Switched neurons", caption, figure)]
 
@@ -149,9 +147,8 @@ def draw_bracket(records: Sequence[Record]) -> list[Picture]:
     finish(ax, x=r"radius $\tau\sqrt{d}$", y="robust test error")
     config = own[0].config
     caption = (
-        f"Adversarially trained at each radius inside C0 = {config['C0']:g}, m = {config['m']}; the "
-        f"shaded bracket holds the "
-        f"true robust error of {config['certified']} test images. Means over "
+        f"Adversarially trained at each radius inside C0 = {config['C0']:g}, m = {config['m']}; the shaded "
+        f"bracket holds the true robust error of {config['certified']} test images. Means over "
         f"{len({r.seed for r in own})} seeds."
     )
     return [Picture("Robust error, enclosed", caption, figure)]

@@ -49,13 +49,10 @@ def draw_lemmas(records: Sequence[Record]) -> list[Picture]:
     ax.legend(frameon=False, fontsize=8, loc="center left", bbox_to_anchor=(1.0, 0.5))
     config = own[0].config
     caption = (
-        f"C0 = {config['C0']:g}, failure probability {config['p_fail']:g}, radius "
-        f"{config['C1']:g}/sqrt(d); nets "
-        "trained to the edge of the ball, suprema over the ball exact where they separate. Left of 1 the "
-        "bound "
-        "is violated; vacuous: it allows more than the gradient's own length. Lemma B.7 bounds from "
-        "below and "
-        f"is not shown. Means over {len({r.seed for r in own})} seeds."
+        f"C0 = {config['C0']:g}, failure probability {config['p_fail']:g}, radius {config['C1']:g}/sqrt(d); "
+        "nets trained to the edge of the ball, suprema over the ball exact where they separate. Left of 1 "
+        "the bound is violated; vacuous: it allows more than the gradient's own length. Lemma B.7 bounds "
+        f"from below and is not shown. Means over {len({r.seed for r in own})} seeds."
     )
     return [Picture("Bounds of the lemmas over what was found", caption, figure)]
 
@@ -116,9 +113,8 @@ def draw_beyond(records: Sequence[Record]) -> list[Picture]:
     figure, (ax,) = new_figure(1, width=4.6, height=3.0)
     _bars(ax, labels, names, table)
     caption = (
-        "Adversarial training of the same nets inside the ball and without any, m = "
-        f"{own[0].config['m']}, at the "
-        f"radius where the ball holds about half of the test points. {_bars_note(own)}"
+        f"Adversarial training of the same nets inside the ball and without any, m = {own[0].config['m']}, "
+        f"at the radius where the ball holds about half of the test points. {_bars_note(own)}"
     )
     return [Picture("Beyond the lazy ball", caption, figure)]
 
@@ -146,10 +142,8 @@ def draw_algorithm(records: Sequence[Record]) -> list[Picture]:
     config = own[0].config
     caption = (
         f"d = {config['side'] ** 2}, m = {config['m']}, C0 = {config['C0']:g}, radius "
-        f"{config['c'] / config['side']:.2g}. "
-        "As printed, every attack step follows the gradient at x, so that the training attack is one "
-        "short step. "
-        f"{_bars_note(own)}"
+        f"{config['c'] / config['side']:.2g}. As printed, every attack step follows the gradient at x, so "
+        f"that the training attack is one short step. {_bars_note(own)}"
     )
     return [Picture("Readings of Algorithm 1", caption, figure)]
 

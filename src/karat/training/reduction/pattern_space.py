@@ -11,9 +11,6 @@ from karat.nets import init
 from karat.nets.two_layer import TwoLayer
 from karat.training.reduction.gaussian_rows import gaussian_rows
 
-ORTHONORMAL = 1e-8
-"""Largest entry of M^T M - I that counts as rounding."""
-
 
 @dataclass(frozen=True, eq=False)
 class PatternNet:
@@ -24,6 +21,10 @@ class PatternNet:
     Args:
         net: q as its W (m, D); rest: (m, r) the orthogonal parts r_i(0), in coordinates of their own span;
         keep: product of the factors 1 - 2 lr lambda_w of the steps so far.
+
+    Reading: exact when gradients stay in the span of the patterns and the step commutes with rotations; input
+        noise and patterns that are not orthonormal break the first, an optimiser that treats coordinates one
+        by one (Adam) the second.
 
     Ref: features, Sec 3
     """
@@ -88,21 +89,3 @@ def start_in_pattern_space(
     else:
         rest = sd_W * gaussian_rows(pairs, d - D, generator=own)
     return PatternNet(net, rest.repeat(2, 1))
-
-
-def pattern_space_obstacle(M: Tensor, optimiser: str = "sgd") -> str | None:
-    """Why learning on the dictionary M cannot be run in pattern space, or None if it can.
-
-    Reading: gradients stay in the span of the patterns and the step commutes with rotations; an optimiser
-    that treats coordinates one by one (Adam) breaks the second, patterns that are not orthonormal the first.
-
-    >>> pattern_space_obstacle(torch.eye(3)) is None
-    True
-    """
-    gram = M.double().T @ M.double()
-    off = float((gram - torch.eye(len(gram), dtype=torch.float64)).abs().max())
-    if off > ORTHONORMAL:
-        return f"the patterns are not orthonormal (M^T M differs from I by {off:.2g})"
-    if optimiser != "sgd":
-        return f"the optimiser `{optimiser}` treats coordinates one by one"
-    return None

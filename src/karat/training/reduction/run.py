@@ -9,7 +9,7 @@ from torch import Tensor
 from karat.core.divergence import Diverged
 from karat.nets.two_layer import TwoLayer
 from karat.training.reduction.gram import GramNet
-from karat.training.trajectory import Measurement
+from karat.training.trajectory import Measurement, curve_of
 
 
 @dataclass(frozen=True)
@@ -58,5 +58,4 @@ class ExactRun:
 
     def curve(self, name: str) -> tuple[list[int], list[Any]]:
         """The recorded steps and the values of one measurement."""
-        rows = [(step, values[name]) for step, values in self.measurements if name in values]
-        return [step for step, _ in rows], [value for _, value in rows]
+        return curve_of(self.measurements, name)

@@ -88,9 +88,9 @@ def reduce(net: TwoLayer, x: Tensor) -> Subspace:
     small, order = pivoted_cholesky(gram / unit / unit.unsqueeze(1), _NEAR)
     small = small * length.unsqueeze(1)
     spanning, dependent = order[: small.shape[1]], order[small.shape[1] :]
-    space = _subspace(net, x, small, rows[spanning], small[spanning])
+    space = _subspace(net, small, rows[spanning], small[spanning])
     if _distance(rows[dependent], small[dependent], space) > _ROUNDING:
-        return _orthogonal(net, x, rows)
+        return _orthogonal(net, rows)
     return space
 
 
@@ -107,13 +107,13 @@ def _distance(rows: Tensor, small: Tensor, space: Subspace) -> float:
     return float((square / torch.where(length > 0, length, 1.0)).max().sqrt())
 
 
-def _orthogonal(net: TwoLayer, x: Tensor, rows: Tensor) -> Subspace:
+def _orthogonal(net: TwoLayer, rows: Tensor) -> Subspace:
     """Householder QR of all rows: slower, and exact for any rows; the basis is orthonormal itself."""
     Q = torch.linalg.qr(rows.double().T).Q
-    return _subspace(net, x, rows.double() @ Q, Q.T.contiguous(), torch.eye(Q.shape[1], dtype=torch.float64))
+    return _subspace(net, rows.double() @ Q, Q.T.contiguous(), torch.eye(Q.shape[1], dtype=torch.float64))
 
 
-def _subspace(net: TwoLayer, x: Tensor, small: Tensor, basis: Tensor, triangle: Tensor) -> Subspace:
+def _subspace(net: TwoLayer, small: Tensor, basis: Tensor, triangle: Tensor) -> Subspace:
     small = small.to(net.W.dtype)
     return Subspace(
         net.replace(W=small[: net.m].contiguous()), small[net.m :].contiguous(), net, basis, triangle
