@@ -242,8 +242,8 @@ def test_reproduce_refuses_papers_and_folders_before_it_computes(karat, toy_chec
     (tmp_path / "file").touch()
     for arguments, message in [
         (["--paper", "bible"], "there is no paper `bible`"),
-        (["--out", "file/below"], "file/below: the folder cannot be written"),
-        (["--out", "/proc/nothing"], "/proc/nothing: the folder cannot be written"),
+        (["--out", "file/below"], "`--out` file/below: cannot be written to"),
+        (["--out", "/proc/nothing"], "`--out` /proc/nothing: cannot be written to"),
     ]:
         outcome = karat("reproduce", "--scale", "tiny", *arguments)
         assert outcome.code == 2

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from karat.claims.claim import Finding, Outcome
-from karat.claims.evaluate import Side, rate_finding
+from karat.claims.evaluate import Side, rate_finding, worst_finding
 from karat.core.statistics import Interval, crossing_point
 from karat.experiments.record import Record
 
@@ -92,9 +92,7 @@ def say(finding: Finding, digits: int = 3) -> str:
 
 def combine(findings: Sequence[Finding], caveat: str = "") -> Finding:
     """The first of the worst findings, with a caveat: a statement of several parts fails with any of them."""
-    order: list[Outcome] = ["fails", "inconclusive", "holds"]
-    worst = min(findings, key=lambda finding: order.index(finding.verdict))
-    return replace(worst, caveat=" ".join(filter(None, [worst.caveat, caveat])))
+    return with_caveat(worst_finding(findings), caveat)
 
 
 def with_caveat(finding: Finding, *notes: str, verdict: Outcome | None = None) -> Finding:

@@ -54,13 +54,14 @@ def parse_box(text: str | None) -> tuple[float, float] | None:
 
 
 def require_folder(path: Path, option: str) -> Path:
-    """Make a folder that will be written to, before anything is computed."""
+    """Make the folder and try to write into it, before anything is computed."""
+    probe = path / ".writable"
     try:
         path.mkdir(parents=True, exist_ok=True)
+        probe.write_text("")
+        probe.unlink()
     except OSError as error:
-        raise Failure(f"`{option}` {path}: {error.strerror}.", BAD_INPUT) from None
-    if not os.access(path, os.W_OK):
-        raise Failure(f"`{option}` {path}: cannot be written to.", BAD_INPUT)
+        raise Failure(f"`{option}` {path}: cannot be written to ({error.strerror}).", BAD_INPUT) from None
     return path
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from karat.cli.browse import paper_keys
 from karat.cli.errors import BAD_INPUT, Failure, bad_input
+from karat.cli.inputs import require_folder
 from karat.cli.options import (
     EngineName,
     Fresh,
@@ -67,7 +68,7 @@ def reproduce(
         raise Failure(f"`--part` must be one of {', '.join(_PARTS)}, got {part!r}.", BAD_INPUT)
     with bad_input():
         planned = api.plan(keys, scale, seeds, _PARTS[part])
-        require_folder(out)
+    require_folder(out, "--out")
     if not planned:
         kind = "" if part == "all" else f" of part `{part}`"
         raise Failure(f"no claim{kind} of {', '.join(keys)} can be run at scale `{scale}`.")
@@ -165,22 +166,10 @@ def report(
 
     if scale is not None and scale not in SCALES:
         raise Failure(f"`--scale` must be one of {', '.join(SCALES)}, got {scale!r}.", BAD_INPUT)
-    with bad_input():
-        require_folder(out)
+    require_folder(out, "--out")
     with open_store(store, read_only=True) as place:
         page = build(place, out, scale)
     if json:
         print_json({"report": str(page)})
     else:
         print_pairs([("report", str(page))])
-
-
-def require_folder(folder: Path) -> None:
-    """Make the folder and try to write into it, before anything is computed."""
-    probe = folder / ".writable"
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        probe.write_text("")
-        probe.unlink()
-    except OSError as error:
-        raise ValueError(f"{folder}: the folder cannot be written ({error.strerror}).") from error

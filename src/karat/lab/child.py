@@ -43,16 +43,21 @@ class Child:
     def __init__(self, path: Sequence[str] = ()) -> None:
         debug = bool(os.environ.get("KARAT_DEBUG"))
         self._errors: IO[bytes] | None = None if debug else tempfile.TemporaryFile()  # noqa: SIM115, closed by `end`
-        self._process = subprocess.Popen(
-            COMMAND,
-            env=_environment(path),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self._errors,
-            encoding="utf-8",
-            # Out of the terminal's group: Ctrl-C is for the driver, which ends its workers.
-            start_new_session=True,
-        )
+        try:
+            self._process = subprocess.Popen(
+                COMMAND,
+                env=_environment(path),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=self._errors,
+                encoding="utf-8",
+                # Out of the terminal's group: Ctrl-C is for the driver, which ends its workers.
+                start_new_session=True,
+            )
+        except OSError:
+            if self._errors:
+                self._errors.close()
+            raise
 
     def send(self, line: str) -> None:
         """Hand over a line; whether the process still lives shows in what it answers."""
