@@ -18,7 +18,6 @@ SETTING = bounds.Setting(
     decay=5e-5,
     random_start=True,
     ticket=0.97,
-    spiky=False,
     sampled_noise=False,
     paper_schedule=False,
     axis_dictionary=True,
@@ -83,18 +82,62 @@ def test_mixture_ratio_is_the_waking_probability():
 
 def test_finite_size_regime_lists_what_it_breaks():
     unmet = bounds.unmet_robust(SETTING)
-    for part in ("k <= d^0.499", "lambda", "Lem B.2", "schedules", "k^2.5 < d/log d", "d^(1/3) < k < d^0.4"):
+    for part in (
+        "k <= d^0.499",
+        "lambda",
+        "Lem B.2",
+        "T_a < T_b",
+        "schedules",
+        "k^2.5 < d^(1 - 2 c0)/log d",
+        "d^(1/3) < k < d^0.4",
+    ):
         assert any(part in sentence for sentence in unmet), part
     assert not any("row and column sums" in sentence for sentence in unmet)
 
 
-def test_what_is_met_is_not_listed():
-    met = replace(
-        SETTING, k=10, decay=bounds.regularisation(200), ticket=1.5, sampled_noise=True, paper_schedule=True
+def met(d: int, k: int, m: int) -> bounds.Setting:
+    return replace(
+        SETTING,
+        d=d,
+        k=k,
+        m=m,
+        decay=bounds.regularisation(d),
+        ticket=1.5,
+        sampled_noise=True,
+        paper_schedule=True,
     )
-    left = bounds.unmet_clean(met)
+
+
+def test_what_is_met_is_not_listed():
+    left = bounds.unmet_clean(met(10**5, 10, 10**6))
     assert len(left) == 1  # nobody runs full-batch descent with lr = 1/poly(d)
     assert "fixed set" in left[0]
+
+
+def test_first_phase_is_missing_exactly_where_its_times_are_out_of_order():
+    for k in (5, 20, 80):
+        times = bounds.times(2000, k, lr=1e-3, init_scale=1e-6)
+        listed = any("T_a < T_b" in sentence for sentence in bounds.unmet_clean(met(2000, k, 4000)))
+        assert listed == (times["T_a"] >= times["T_b"])
+
+
+def test_fragility_asks_for_enough_codes():
+    d, m = 10**6, 10**7
+    least = d ** ((1 - 1 / 6) / 3)  # m = d^(1 + 1/6)
+    for k, listed in ((round(0.9 * least), True), (round(1.1 * least), False)):
+        assert any("Thm E.1" in sentence for sentence in bounds.unmet_fragile(met(d, k, m))) is listed
+
+
+def test_robust_theorem_uses_the_c0_of_the_width():
+    """d = 100, m = 1000: d^c0 = 10, so the radius is 0.1/sqrt(k), and d^(1 - 2 c0) = 1."""
+    wide = replace(SETTING, d=100, m=1000, k=16)
+    for tau, listed in ((0.024, False), (0.026, True)):
+        found = bounds.unmet_robust(replace(wide, tau=tau))
+        assert any("tau = 1/(sqrt(k) d^c0) = 0.025" in sentence for sentence in found) is listed
+    assert any(f"= {1 / math.log(100):.3g} with c0 = 0.50" in sentence for sentence in found)
+    assert any("sigma_x <= d^(2 - 4 c0)/k^5.5 = 2.4e-07" in sentence for sentence in found)
+    narrow = bounds.unmet_robust(replace(wide, m=100, tau=0.24))  # c0 = 0
+    assert not any("tau = " in sentence for sentence in narrow)
 
 
 def test_a_dense_dictionary_is_outside_the_l_inf_theorem():

@@ -173,8 +173,13 @@ def test_same_seed_gives_the_same_pictures():
     assert execute(cell).values == execute(cell).values
 
 
+PRINTED = {"purification.alexnet": "alexnet:1", "purification.resnet_pictures": "preact34"}
+
+
 def record(name: str, **values: object) -> Record:
-    config = cells(EXPERIMENTS[name], "quick", 1)[0].config_json | {"source": "cifar10"}
+    """A record of the paper's own net."""
+    printed = {"source": "cifar10", "network": PRINTED[name]}
+    config = cells(EXPERIMENTS[name], "quick", 1)[0].config_json | printed
     return Record(
         experiment=name,
         config=config,
@@ -213,11 +218,11 @@ def test_span_is_compared_with_the_printed_error_beside_the_untrained_start(erro
         "span_own": own,
         "atoms": {"code": 4096, "own": 1024, "pixels": 3072},
     }
-    claim = judged("rem8.2", record("purification.alexnet", **values))
-    assert claim.verdict == "out of regime"  # not the paper's width
-    assert claim.hypotheses_unmet == ("Sec 8: AlexNet of width 1, here alexnet:0.25",)
     paper = record("purification.alexnet", **values)
-    full = judged("rem8.2", replace(paper, config=paper.config | {"network": "alexnet:1"}))
+    narrow = judged("rem8.2", replace(paper, config=paper.config | {"network": "alexnet:0.25"}))
+    assert narrow.verdict == "out of regime"
+    assert narrow.hypotheses_unmet == ("Sec 8: AlexNet of width 1, here alexnet:0.25",)
+    full = judged("rem8.2", paper)
     assert full.verdict == verdict
     assert "the untrained start spans as well" in full.caveat
 
@@ -244,10 +249,12 @@ def test_codes_fail_when_only_the_images_get_sparser():
     assert "blurring alone gives 90% of the gain" in claim.caveat
     found["robust_delta|robust"]["at"]["0.1"] = [100.0, 101.0, 102.0]
     assert judged("fig12", record("purification.alexnet", curves=found)).verdict == "holds"
+    found["image|start"]["at"]["0.1"] = [200.0, 201.0, 202.0]  # random features do better than robust ones
+    assert judged("fig12", record("purification.alexnet", curves=found)).verdict == "fails"
 
 
 def test_codes_that_reach_no_error_are_inconclusive():
-    names = ("image|clean", "image|robust", "clean_delta|robust", "robust_delta|robust")
+    names = ("image|start", "image|clean", "image|robust", "clean_delta|robust", "robust_delta|robust")
     levels = ("0.1", "0.2", "0.3", "0.5", "0.8")
     found = {name: {"at": {level: [math.inf] for level in levels}} for name in names}
     claim = judged("fig12", record("purification.alexnet", curves=found))
@@ -268,3 +275,11 @@ def test_digits_are_named_as_an_unmet_hypothesis():
     claim = judged("fig8", replace(own, config=own.config | {"source": "digits"}))
     assert claim.verdict == "out of regime"
     assert claim.hypotheses_unmet == ("Sec 8: CIFAR-10, here the embedded digits",)
+
+
+@pytest.mark.parametrize("item", ["fig1", "fig4", "fig8", "fig12", "rem8.2", "fig6", "fig7", "fig10"])
+def test_every_figure_of_a_net_names_another_net_as_unmet(item):
+    check = CHECKS[f"purification.{item}"]
+    config = record(check.experiment).config | {"attacker": "l2:1:0.25"}
+    assert check.hypotheses(config) == []
+    assert [name for name in check.hypotheses(config | {"network": "resnet:8"}) if "here resnet:8" in name]

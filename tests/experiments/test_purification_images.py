@@ -6,12 +6,14 @@ from dataclasses import replace
 import pytest
 import torch
 
+from karat.claims import CHECKS
 from karat.claims.printed_table1 import ATTACKERS, PRINTED, reported_text
 from karat.claims.purification.images import (
     PRINTED_EXPONENT,
     angles,
     attackers,
     frozen,
+    layer_angles,
     layer_by_layer,
     table,
 )
@@ -177,6 +179,21 @@ def test_layers_purify_if_robustness_returns_and_filters_stay():
     close = _freezing(stage2_strong=[0.05, 0.1], stage3_strong=[0.2, 0.11])
     assert layer_by_layer([close]).verdict == "inconclusive"
     assert layer_by_layer([_freezing(clean_robust_large=[1.0, 0.2])]).verdict == "fails"
+
+
+def test_the_angles_of_the_layers_drawn_anew_are_those_of_the_caption():
+    shares = {"start_clean_small": [0.2, 0.9], "start_robust_small": [0.2, 0.9], "pairs_small": [0.2, 0.7]}
+    more = {f"{stage}_accuracy": [0.4, 0.4] for stage in ("stage2", "stage3")} | {"pairs": [0.1, 0.1]}
+    finding = layer_angles([_freezing(**shares, **more)])
+    assert (finding.verdict, finding.measured) == ("holds", 0.7)  # nothing is frozen below the first layer
+    assert layer_angles([_freezing(**shares | {"pairs_small": [0.9, 0.4]}, **more)]).verdict == "fails"
+    small = {"network": "alexnet:0.25", "source": "cifar10", "attacker": "l2:1"}
+    for item in ("fig2.resnet", "sec8.2.frozen", "fig11"):
+        unmet = CHECKS[f"purification.{item}"].hypotheses(small)
+        assert unmet == [
+            "Sec 8: ResNet-34, here alexnet:0.25",
+            "Sec 8.2: attacker l2(1, 0.25), here l2:1",
+        ]
 
 
 def _without(mode):

@@ -1,14 +1,15 @@
 """Feature pictures, roughness, hidden activity and leftover starts on modules whose answers are known."""
 
+import copy
 import math
 
 import pytest
 import torch
 from torch import nn
 
-from karat.probes.hidden_activity import activation_patterns, active_shares, pattern_changes
+from karat.probes.hidden_activity import activation_patterns, active_shares
 from karat.probes.leftover import leftover
-from karat.probes.pictures import Ascent, excitation
+from karat.probes.pictures import Ascent
 from karat.probes.roughness import centred, low_frequency_share, roughness
 
 
@@ -57,8 +58,9 @@ def test_ascent_excites_the_middle_neuron_and_leaves_the_module_alone():
     channels = [0, 3]
     start = Ascent(steps=1, step=1e-9).run(net, "3", channels, (3, 12, 12), generator=generator())
     end = Ascent(steps=40).run(net, "3", channels, (3, 12, 12), generator=generator())
-    gained = excitation(net, "3", channels, end) - excitation(net, "3", channels, start)
-    assert bool((gained > 0).all())
+    with torch.no_grad():
+        low, high = (copy.deepcopy(net).eval()(pictures) for pictures in (start, end))
+    assert all(high[i, c, 2, 2] > low[i, c, 2, 2] for i, c in enumerate(channels))
     assert bool(((end >= 0) & (end <= 1)).all())
     assert all(torch.equal(value, before[name]) for name, value in net.state_dict().items())
     assert net.training
@@ -124,19 +126,6 @@ def test_a_transformer_layer_is_seen_although_torch_has_a_fused_path_for_it():
     assert {name: s.shape for name, s in activation_patterns(net, torch.randn(5, 4, 8)).items()} == {
         "0": (5, 64)
     }
-
-
-def test_a_net_whose_first_weights_change_sign_changes_every_pattern():
-    one = nn.Sequential(nn.Linear(5, 8, bias=False), nn.ReLU(), nn.Linear(8, 2))
-    other = nn.Sequential(nn.Linear(5, 8, bias=False), nn.ReLU(), nn.Linear(8, 2))
-    other.load_state_dict(one.state_dict())
-    x = torch.randn(20, 5, generator=generator())
-    assert pattern_changes(one, other, x) == {"1": 0.0}
-    with torch.no_grad():
-        other[0].weight.neg_()
-    assert pattern_changes(one, other, x) == {"1": 1.0}
-    with pytest.raises(ValueError, match="the same rectifiers"):
-        pattern_changes(one, nn.Sequential(nn.ReLU()), x)
 
 
 def test_a_net_without_rectifiers_is_refused():

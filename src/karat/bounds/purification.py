@@ -11,6 +11,9 @@ from scipy.special import ndtr
 
 from karat.core.checks import require_integer, require_number
 
+GAMMA = 0.05
+"""The slack gamma of the lottery's levels, which the proofs take in (0, 0.1)."""
+
 
 def regularisation(d: int) -> float:
     """lambda = log log log d / d, and 0 below d = 16 where the triple logarithm is not positive.
@@ -150,10 +153,10 @@ class Setting:
     """Everything the theorems speak of.
 
     Args:
-        d, k, m: sizes; sigma_x: Gaussian noise; p, tau: norm and radius (None: not judged here);
+        d, k, m: sizes; sigma_x: Gaussian noise; p, tau: norm and radius of training (None: not known here);
         decay: lambda; random_start: small Gaussian rows; ticket: b0 over init_scale sqrt(2 log d);
-        spiky: spike noise is on; sampled_noise: rho drawn inside the loss; paper_schedule: bias and noise as
-        printed; axis_dictionary: features along the axes.
+        sampled_noise: rho drawn inside the loss; paper_schedule: bias and noise as printed;
+        axis_dictionary: features along the axes.
     """
 
     d: int
@@ -165,23 +168,25 @@ class Setting:
     decay: float
     random_start: bool
     ticket: float
-    spiky: bool
     sampled_noise: bool
     paper_schedule: bool
     axis_dictionary: bool
+
+    @property
+    def c0(self) -> float:
+        """From m = d^(1 + c0), as it is: the theorems want it tiny, which no finite m > d can show."""
+        return math.log(self.m) / math.log(self.d) - 1
 
 
 def unmet_clean(s: Setting) -> list[str]:
     """Hypotheses of the theorems on clean training that a run breaks, each with both sides in numbers.
 
-    Reading: constants hidden in O(.) are 1, and c0 is taken from m = d^(1 + c0) as it is; the theorems want
-        it tiny, which no finite m > d can show.
+    Reading: constants hidden in O(.) and Theta(.) are 1. The first phase needs T_a < T_b.
 
-    Ref: purification, Asm 2.1; purification, Thm 5.1
+    Ref: purification, Asm 2.1; purification, Thm 5.1; purification, Thm C.1
     """
-    limit = s.d**0.499
-    c0 = math.log(s.m) / math.log(s.d) - 1
-    lam = regularisation(s.d)
+    limit, lam, wait = s.d**0.499, regularisation(s.d), s.k * math.log(s.d) ** 2.5
+    least = math.sqrt(2 + 2 * (1 - GAMMA) * s.c0)
     checks = [
         (s.k <= limit, f"Asm 2.1: k <= d^0.499 = {limit:.3g}, k = {s.k}"),
         (
@@ -190,9 +195,13 @@ def unmet_clean(s: Setting) -> list[str]:
         ),
         (s.random_start, "Sec 4.1: random start w ~ N(0, sigma_0^2 I), here the pure features"),
         (
-            s.random_start and s.ticket**2 * 2 >= 2 + 2 * 0.9 * c0,
-            f"Lem B.2: b0 >= sqrt(2 + 1.8 c0) sigma_0 sqrt(log d) with c0 = {c0:.2f}, "
+            s.random_start and s.ticket * math.sqrt(2) >= least,
+            f"Lem B.2: b0 >= sqrt(2 + {2 * (1 - GAMMA):g} c0) sigma_0 sqrt(log d) with c0 = {s.c0:.2f}, "
             f"is {s.ticket * math.sqrt(2):.3g} sigma_0 sqrt(log d)",
+        ),
+        (
+            not s.random_start or wait < s.d,
+            f"Thm C.1: T_a < T_b, i.e. k log(d)^2.5 < d, {wait:.3g} against {s.d}",
         ),
         (s.paper_schedule, "Sec 4.1: bias and noise schedules of the paper; here a two-stage or frozen bias"),
         (s.sampled_noise, "Alg 1: noise drawn inside the loss; here the loss of the smoothed net"),
@@ -201,21 +210,37 @@ def unmet_clean(s: Setting) -> list[str]:
     return [sentence for met, sentence in checks if not met]
 
 
+def unmet_fragile(s: Setting) -> list[str]:
+    """Hypotheses of the theorem on the fragility of the clean net, those of clean training included.
+
+    Ref: purification, Thm E.1
+    """
+    least = s.d ** ((1 - s.c0) / 3)
+    sentence = f"Thm E.1: k > d^((1 - c0)/3) = {least:.3g} with c0 = {s.c0:.2f}, k = {s.k}"
+    return unmet_clean(s) + ([] if s.k > least else [sentence])
+
+
 def unmet_robust(s: Setting) -> list[str]:
     """Hypotheses of the theorems on adversarial training that a run breaks, those of clean training included.
 
     Ref: purification, Thm 5.3; purification, Thm F.1; purification, Thm F.4
     """
     low, high = l2_window(s.d)
-    bound = min(1.0, s.d**2 / s.k**5.5)
+    room = s.d ** (1 - 2 * s.c0) / math.log(s.d)
+    bound = min(1.0, s.d ** (2 * (1 - 2 * s.c0)) / s.k**5.5)
+    radius = robust_radius(s.d, s.k, s.c0)
     checks = [
         (
-            s.k**2.5 < s.d / math.log(s.d),
-            f"Thm F.1: k^2.5 < d/log d = {s.d / math.log(s.d):.3g}, k^2.5 = {s.k**2.5:.3g}",
+            s.k**2.5 < room,
+            f"Thm F.1: k^2.5 < d^(1 - 2 c0)/log d = {room:.3g} with c0 = {s.c0:.2f}, k^2.5 = {s.k**2.5:.3g}",
         ),
         (
             s.p != 2 or s.sigma_x <= bound,
-            f"Thm F.1: sigma_x <= d^2/k^5.5 = {bound:.2g}, is {s.sigma_x:g}",
+            f"Thm F.1: sigma_x <= d^(2 - 4 c0)/k^5.5 = {bound:.2g}, is {s.sigma_x:g}",
+        ),
+        (
+            s.p != 2 or s.tau is None or s.tau <= radius,
+            f"Thm F.1: tau = 1/(sqrt(k) d^c0) = {radius:.3g}, is {s.tau or 0:.3g}",
         ),
         (
             s.p != 2 or low < s.k < high,

@@ -1,5 +1,13 @@
 """Checks of purification: how its statements are tested."""
 
-from karat.claims.purification import images, others, pictures, process, trained
+from karat.claims.purification import data, images, lottery, others, pictures, process, trained
 
-CHECKS = (*trained.CHECKS, *process.CHECKS, *others.CHECKS, *images.CHECKS, *pictures.CHECKS)
+CHECKS = (
+    *trained.CHECKS,
+    *process.CHECKS,
+    *lottery.CHECKS,
+    *others.CHECKS,
+    *data.CHECKS,
+    *images.CHECKS,
+    *pictures.CHECKS,
+)

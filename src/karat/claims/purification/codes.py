@@ -13,7 +13,7 @@ from karat.experiments.record import Record
 
 PRINTED_SHARE = 0.0405
 PRINTED_SPAN = 5e-5
-JUDGED = ("image|clean", "image|robust", "clean_delta|robust", "robust_delta|robust")
+JUDGED = ("image|start", "image|clean", "image|robust", "clean_delta|robust", "robust_delta|robust")
 """What is rebuilt from which features where the claim compares."""
 
 LEVELS = ("0.1", "0.2", "0.3", "0.5", "0.8")
@@ -42,12 +42,13 @@ def sparse_inputs(records: Sequence[Record]) -> Finding:
 
 
 def sparse_codes(records: Sequence[Record]) -> Finding:
-    """Non-zeros with robust over clean features, per image; then robust over clean perturbations."""
+    """Non-zeros with robust over clean and over random features, then of robust over clean perturbations."""
     findings = []
     # The largest weight decay first: its numbers are shown, the worst verdict counts.
     for decay, own in reversed(by_decay(records)):
         level = _common_level(own, JUDGED)
         first = at_most(_ratios(own, "image|robust", "image|clean", level), 1.0)
+        first = both(first, at_most(_ratios(own, "image|robust", "image|start", level), 1.0))
         second = at_most(_ratios(own, "robust_delta|robust", "clean_delta|robust", level), 1.0)
         counts = {name: _count(own, name, level) for name in own[0].values["curves"]}
         note = (

@@ -8,7 +8,14 @@ import numpy as np
 from karat.claims.claim import Check, Finding
 from karat.claims.curves import with_caveat
 from karat.claims.purification.codes import PRINTED_SHARE, span, sparse_codes, sparse_inputs
-from karat.claims.purification.image_records import by_decay, photographs, washed
+from karat.claims.purification.image_records import (
+    by_decay,
+    photographs,
+    resnet34,
+    smoothed_attacker,
+    washed,
+    whole_alexnet,
+)
 from karat.claims.purification.settings import at_least, at_most, both
 from karat.experiments.record import Record
 
@@ -164,37 +171,28 @@ def _accuracies(records: Sequence[Record]) -> str:
     return f"Accuracies: {', '.join(told)}."
 
 
-def _printed_size(config: Mapping[str, Any]) -> list[str]:
-    unmet = (
-        [] if config["network"] == "alexnet:1" else [f"Sec 8: AlexNet of width 1, here {config['network']}"]
-    )
-    unmet += [] if config["n"] is None else ["Sec 8: all training images"]
-    return [*photographs(config), *unmet]
-
-
 def _wide_net(config: Mapping[str, Any]) -> list[str]:
     wide = [] if config["network"] == "wrn:28:10" else [f"Fig 5: WRN-28-10, here {config['network']}"]
     return [*photographs(config), *wide]
 
 
 def _smoothed(config: Mapping[str, Any]) -> list[str]:
-    right = config["attacker"] == "l2:1:0.25"
-    return [*photographs(config), *([] if right else [f"Fig 6: l2(1, 0.25), here {config['attacker']}"])]
+    return [*resnet34(config), *smoothed_attacker(config)]
 
 
 def _alexnet(item: str, evaluate: Evaluate, reading: str, **more: Any) -> Check:
-    settings = {"hypotheses": photographs} | more
     return Check(
         claim_id=f"purification.{item}",
         experiment="purification.alexnet",
         evaluate=evaluate,
+        hypotheses=whole_alexnet,
         reading=reading,
-        **settings,
+        **more,
     )
 
 
 def _resnet(item: str, evaluate: Evaluate, reading: str, **more: Any) -> Check:
-    settings = {"hypotheses": photographs} | more
+    settings = {"hypotheses": resnet34} | more
     return Check(
         claim_id=f"purification.{item}",
         experiment="purification.resnet_pictures",
@@ -217,7 +215,6 @@ CHECKS = (
         sparse_inputs,
         "Convolutional Lasso with unit atoms, 4/3 per pixel value as in the paper. Only codes at a stated "
         "error can be compared, and the paper states none.",
-        hypotheses=_printed_size,
         reported=PRINTED_SHARE,
     ),
     _alexnet(
@@ -236,7 +233,6 @@ CHECKS = (
         "rem8.2",
         span,
         "Relative squared error; the paper does not say of what its regression error is a share.",
-        hypotheses=_printed_size,
         reported="< 5e-5 (AlexNet), < 1e-9 (ResNet)",
     ),
     _resnet(

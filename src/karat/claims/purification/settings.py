@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any
 
-from karat.bounds.purification import unmet_clean, unmet_robust
-from karat.claims.claim import Finding
+from karat.bounds.purification import unmet_clean, unmet_fragile, unmet_robust
+from karat.claims.claim import Check, Finding
 from karat.claims.curves import with_caveat
 from karat.claims.evaluate import lower_bound_finding, upper_bound_finding, values_of
 from karat.experiments.config import config_from_json
@@ -14,6 +14,9 @@ from karat.experiments.record import Record
 
 SMALL = 0.25
 """How o(1) is read at one size: at most a quarter. Only a sweep over d can say that it vanishes."""
+
+FACTOR = 2.0
+"""How Theta(.) is read: the constant stays within this factor of one, or of itself over all sizes."""
 
 _REGIME = {field.name for field in fields(Regime)}
 
@@ -29,9 +32,22 @@ def clean_hypotheses(config: Mapping[str, Any]) -> list[str]:
     return unmet_clean(regime_of(config).setting())
 
 
+def fragile_hypotheses(config: Mapping[str, Any]) -> list[str]:
+    """What the theorem on the fragility of the clean net asks and this run does not give."""
+    return unmet_fragile(regime_of(config).setting())
+
+
 def robust_hypotheses(config: Mapping[str, Any]) -> list[str]:
     """What the theorems on adversarial training ask and this run does not give."""
     return unmet_robust(regime_of(config).setting())
+
+
+def check(item: str, experiment: str, evaluate: Any, *, asymptotic: bool = False, **options: Any) -> Check:
+    """A check of purification; an asymptotic one has the hypotheses of clean training."""
+    options |= {"hypotheses": clean_hypotheses} if asymptotic else {}
+    return Check(
+        claim_id=f"purification.{item}", experiment=f"purification.{experiment}", evaluate=evaluate, **options
+    )
 
 
 def plain(records: Sequence[Record]) -> list[Record]:
@@ -59,6 +75,19 @@ def at_least(values: Sequence[float], bound: float, *notes: str) -> Finding:
 def at_most(values: Sequence[float], bound: float, *notes: str) -> Finding:
     """An upper bound with notes."""
     return with_caveat(upper_bound_finding(values, bound), *notes)
+
+
+def worst_case(attacked: Sequence[float], certified: Sequence[float], bound: float, *notes: str) -> Finding:
+    """An upper bound on a worst case: it fails if attacks exceed it, and holds only if certificates agree.
+
+    Args:
+        attacked: lower ends, what attacks reach; certified: upper ends, none if nothing was certified.
+    """
+    found = at_most(attacked, bound, *notes)
+    if found.verdict != "holds" or (certified and upper_bound_finding(certified, bound).verdict == "holds"):
+        return found
+    high = f"; the certified end is {sum(certified) / len(certified):.3f}" if certified else ""
+    return with_caveat(found, f"Only attacks stay below the bound{high}.", verdict="inconclusive")
 
 
 def both(first: Finding, second: Finding, *notes: str) -> Finding:

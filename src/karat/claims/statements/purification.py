@@ -39,8 +39,9 @@ thm5.1c | Thm 5.1(c) | 337 | qualitative
   The clean net errs on a share 1 - o(1) of the inputs moved by -tau y M w_star/|M w_star|_2, a direction
   that does not depend on the net, for every tau >= k^-(0.5 + 10c).
 thm5.2 | Thm 5.2 | 347 | rate
-  Every clean-trained neuron is O(1) pure features plus a dense mixture sum_j beta_ij w_star_j M_j whose
-  mean coefficient over all m d pairs is k/d up to d^(+-c), with |beta_ij| < k/d^(1-c).
+  Every clean-trained neuron is |N_i| = O(1) pure features plus a mixture sum_j beta_ij w_star_j M_j whose
+  mean coefficient over all m d pairs is k/d up to d^(+-c), with |beta_ij| < k/d^(1-c) and |N_i| = 1 for
+  Omega(d) neurons.
 thm5.3a | Thm 5.3(a) | 382 | qualitative
   After T_g ~ k^(2+c)/lr steps of adversarial training at tau <= k^-(0.5+c) the error under the training
   attack is o(1), whatever the attack.
@@ -61,9 +62,9 @@ cor5.7 | Cor 5.7 | 442 | lower
 eqF.17 | Eq F.17 | 2496 | upper
   On the purified net sup over the tau-ball of |E_rho f(x + delta) - E_rho f(x) - <grad E_rho f(x), delta>|
   is O(1/log d) for most x, so FGM is near-optimal there.
-claimE.3 | Claim E.3 | 1901 | tight
-  Drift identity: one step changes <w_i, M w_star> by -lr lambda (1 + |w_i|) <w_i, M w_star> plus lr E[loss'
-  (1 + 1) |<w_star, z>|], up to the noise term O(lr k^2 sigma_x^2/d^1.5).
+claimE.3 | Claim E.3 | 1901 | lower
+  One step changes <w_i, M w_star> by at least -lr lambda (1 + |w_i|) <w_i, M w_star> + lr E[loss' 1[<w_i, x>
+  + rho_i >= b] |<w_star, z>|] - O(lr k^2 sigma_x^2/d^1.5).
 lemE.2 | Lem E.2 | 1891 | lower
   Late in clean training <w_i, M w_star> >= -O(k^3 sigma_x^2/(lambda d^2)), up to d^c, for every neuron, and
   its sum over the sure winners is at least of order k d/d^c.
@@ -86,16 +87,17 @@ lemC.19 | Lem C.19 | 1393 | upper
   input.
 lemH.1 | Lem H.1 | 2804 | lower
   Mass near the boundary: P(|<w_star, z>| <= t) is O(t + 1/sqrt(k)) and at least Omega(t) -
-  O(log(k)/sqrt(k)), a ceiling on the robust accuracy of any classifier at finite k.
+  O(log(k)/sqrt(k)).
 lemB.2 | Lem B.2 | 718 | qualitative
   Lottery at initialisation: every feature has at least d^(gamma c0/4) sure winners (the text prints d^(7
   c0/4)) and at most d^(2 gamma c0) potential winners, and every neuron leans on O(1) features only.
 thmC.1 | Thm C.1 | 778 | qualitative
-  Phase I, t <= T_b: sure winners stay sure, no neuron becomes a potential winner later, and from T_a on
-  every neuron has O(1) large coordinates.
+  Phase I, t <= T_b: sure winners stay sure, no neuron becomes a potential winner later, every neuron has O(1)
+  potential coordinates, and from T_a on the others are below sigma_w/log(d); at T_b all neurons are short.
 thmC.2 | Thm C.2 | 790 | qualitative
-  Phase II, t >= T_b: the inclusions persist for d^O(log d)/lr steps, and from T_e ~ d/lr (up to d^c) on
-  sure winners exceed 2 sqrt(k) b.
+  Phase II, t >= T_b: sure winners stay sure, potential winners are old ones, every neuron is short and small
+  outside O(1) coordinates, for d^O(log d)/lr steps; from T_e ~ d/lr (up to d^c) on sure winners exceed 2
+  sqrt(k) b.
 eq5.1 | Eq 5.1 | 359 | rate
   The mixture law: a clean-trained neuron of one feature is Theta(1) M_j plus Theta(k/d) w_star_j' M_j' for
   every other feature, from pure features too.
@@ -111,7 +113,7 @@ sec6.lottery | Sec 6.1 | 464 | qualitative
   Lottery: a neuron whose start leans slightly more on one feature ends on that feature and keeps it.
 eq6.2 | Eq 6.2 | 491 | rate
   A mixture v_i is nearly blind to natural inputs, |<v_i, x>| <= O(k/d |x|) up to logarithms, but sees the
-  dense direction, |<v_i, delta>| = Omega(k/sqrt(d) |delta|).
+  dense direction, |<v_i, delta>| = Omega(k/sqrt(d) |delta|): at least sqrt(d) more, up to logarithms.
 sec6.universal | Sec 6.2 | 499 | qualitative
   One small dense perturbation direction, -y M w_star, which depends on no net, changes the output of every
   clean-trained net by a lot.
@@ -129,8 +131,11 @@ thm5.3a.weak | Thm 5.3(a) | 394 | qualitative
 fig1 | Fig 1 | 52 | qualitative
   First-layer AlexNet filters on CIFAR-10 look purer after adversarial than after clean training.
 fig2 | Fig 2 | 71 | reported numbers
-  Angles theta = |cos|: theta(w0, w), theta(w0, w') <= 0.2, theta(w, w') >= 0.8, theta(w_i, w_j) <= 0.2 for
-  most neurons; ResNet-34 clean > 80% / robust 0% before, clean > 65% / robust > 42% after.
+  Angles theta = |cos| of AlexNet's filters: theta(w0, w), theta(w0, w') <= 0.2, theta(w, w') >= 0.8,
+  theta(w_i, w_j) <= 0.2 for most neurons.
+fig2.resnet | Fig 2 | 71 | reported numbers
+  The same angles for ResNet-34 trained layer by layer (Section 8.2); clean > 80% / robust 0% before, clean >
+  65% / robust > 42% after.
 fig4 | Fig 4 | 216 | reported numbers
   Inputs are reconstructed from adversarially trained AlexNet features with average sparsity <= 4.05%.
 fig5 | Fig 5 | 241 | qualitative

@@ -13,6 +13,7 @@ from karat.experiments.purification.pureinit import PUREINIT
 from karat.experiments.purification.random_init import RANDOM_INIT
 from karat.experiments.purification.resnet_pictures import RESNET_PICTURES
 from karat.experiments.purification.scaling import SCALING
+from karat.experiments.purification.small_ball import SMALL_BALL
 from karat.experiments.purification.table1 import TABLE1
 from karat.experiments.purification.theta import THETA
 from karat.experiments.purification.transfer import TRANSFER
@@ -31,6 +32,7 @@ EXPERIMENTS = (
     RANDOM_INIT,
     WEAK_ATTACKERS,
     NOISE,
+    SMALL_BALL,
     TABLE1,
     THETA,
     FREEZING,

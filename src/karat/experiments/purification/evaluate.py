@@ -8,10 +8,10 @@ from torch import Tensor
 
 from karat.attacks import PGD, Method, Steepest, run_attack
 from karat.core.ball import Ball
-from karat.core.classifier import Classifier
 from karat.core.divergence import Diverged
 from karat.data import Samples, SparseCoding
 from karat.experiments.purification.regime import Regime, strong_attacks, universal
+from karat.experiments.purification.ties import TiesToPlus, Wake
 from karat.nets import OddTwoLayer
 from karat.probes.activation import activation_rate, near_threshold_count
 from karat.probes.angles import live_neurons, mean_pairwise_angle, weight_coherence
@@ -42,26 +42,24 @@ def share(mask: Tensor) -> float:
 def accuracies(
     config: Regime,
     model: SparseCoding,
-    classifier: Classifier,
+    net: OddTwoLayer,
     test: Samples,
     generator: torch.Generator,
-    *,
-    attacks: tuple[Method, ...] | None = None,
 ) -> Values:
     """Clean, universal, FGM and strongest accuracy, the last also on the half with a large score.
 
-    Reading: "margin half" are points with |<w*, z>| >= sqrt(E<w*, z>^2)/2, a secondary number of ours.
+    Reading: "margin half" are points with |<w*, z>| >= sqrt(E<w*, z>^2)/2, a secondary number of ours. A net
+        that sleeps on an input predicts +1, the paper's sign of zero.
     """
-    x, y, ball = test.x, test.y, config.ball(model)
+    x, y, classifier = test.x, test.y, TiesToPlus(OddClassifier(net))
     fixed, fast = universal(model, config.p), Steepest()
-    attacks = attacks or strong_attacks(model, config.p, config.pgd_steps)
 
     def under(method: Method, factor: float) -> float:
         radius = config.ball(model, factor)
         return 1 - run_attack(method, classifier, x, y, radius, generator=generator).error
 
     few = test.take(slice(0, config.n_attack))
-    alive = surviving(classifier, few.x, few.y, ball, attacks, generator=generator)
+    alive = unbroken(config, model, net, few, config.ball(model), generator)
     assert few.z is not None
     wide = (few.z.double() @ model.w_star).abs() >= 0.5 * math.sqrt(model.score_variance)
     return {
@@ -75,11 +73,24 @@ def accuracies(
     }
 
 
+def unbroken(
+    config: Regime,
+    model: SparseCoding,
+    net: OddTwoLayer,
+    few: Samples,
+    ball: Ball,
+    generator: torch.Generator,
+) -> Tensor:
+    """(n,) bool: correct under all the strong attacks and under the push that wakes a sleeping net."""
+    attacks = (*strong_attacks(model, config.p, config.pgd_steps), Wake(net))
+    return surviving(TiesToPlus(OddClassifier(net)), few.x, few.y, ball, attacks, generator=generator)
+
+
 def curve(
-    config: Regime, model: SparseCoding, classifier: Classifier, test: Samples, generator: torch.Generator
+    config: Regime, model: SparseCoding, net: OddTwoLayer, test: Samples, generator: torch.Generator
 ) -> Values:
     """Accuracy against the radius: universal direction, FGM, and both of them refined by PGD."""
-    few = test.take(slice(0, min(300, config.n_attack)))
+    few, classifier = test.take(slice(0, min(300, config.n_attack))), TiesToPlus(OddClassifier(net))
     fixed, fast = universal(model, config.p), Steepest()
     rows: dict[str, list[float]] = {"universal": [], "fgm": [], "pgd": []}
     clean = share(classifier.margin(few.x, few.y) > 0)
@@ -88,7 +99,7 @@ def curve(
         for name, attacks in (
             ("universal", (fixed,)),
             ("fgm", (fast,)),
-            ("pgd", (fixed, fast, PGD(steps=15, start=fast), PGD(steps=15, start=fixed))),
+            ("pgd", (fixed, fast, PGD(steps=15, start=fast), PGD(steps=15, start=fixed), Wake(net))),
         ):
             alive = surviving(classifier, few.x, few.y, ball, attacks, generator=generator)
             rows[name].append(share(alive))
@@ -107,6 +118,7 @@ def features(model: SparseCoding, net: OddTwoLayer, x: Tensor) -> Values:
     seen = (x @ dense.T).abs() / torch.linalg.vector_norm(x, dim=1, keepdim=True)
     return {
         "mixture_on_data": float(seen.mean()) if len(dense) else math.nan,
+        "mixture_on_data_high": _high(seen),
         "mixture_along": float(one.along.mean()) if len(dense) else math.nan,
         "alpha": float(own.alpha.mean()),
         "ratio": float((own.mean_beta / own.alpha).mean()),
@@ -127,6 +139,12 @@ def features(model: SparseCoding, net: OddTwoLayer, x: Tensor) -> Values:
         "lowest_dense": float((net.W @ model.dense_direction.to(net.W)).min()),
         "threshold": -float(net.b),
     }
+
+
+def _high(values: Tensor) -> float:
+    """What 95% of the entries stay below; NaN for none at all."""
+    flat = values.flatten()
+    return float(flat.kthvalue(math.ceil(0.95 * len(flat))).values) if len(flat) else math.nan
 
 
 def perturbations(

@@ -37,7 +37,8 @@ class Config(ImageSetting):
 
     Reading: frozen means weights, biases, norms and their running statistics, bit for bit. The paper's stage
         1 starts from random weights (`warm_epochs` 0); at reduced sizes that leaves a net which has learned
-        too little to be called robust, and by Remark 8.1 the start does not matter.
+        too little to be called robust, and by Remark 8.1 the start does not matter. Stage 3 runs all of
+        `last_epochs`; footnote 17 stops it once the accuracies of stage 1 are back.
     """
 
     attacker: str

@@ -6,9 +6,11 @@ from typing import Any
 import torch
 
 from karat.attacks import Steepest, run_attack
+from karat.bounds.purification import l_inf_radii
+from karat.core.ball import Ball
 from karat.data import Samples, SparseCoding
 from karat.experiments.experiment import Experiment, Preset
-from karat.experiments.purification.certified import certified
+from karat.experiments.purification.certified import certified, proven_and_unbroken
 from karat.experiments.purification.evaluate import (
     accuracies,
     curve,
@@ -18,8 +20,10 @@ from karat.experiments.purification.evaluate import (
     perturbations,
     require_awake,
     share,
+    unbroken,
 )
 from karat.experiments.purification.regime import Regime, split, universal
+from karat.experiments.purification.ties import TiesToPlus, ties_to_plus
 from karat.nets import OddTwoLayer
 from karat.probes.angles import (
     abs_cosine,
@@ -47,21 +51,28 @@ def run(config: Regime, generator: torch.Generator) -> dict[str, Any]:
         start, config.batches(model, draws[3]), steps=config.clean_steps, generator=draws[3]
     )
     require_awake(clean, test.x, config.clean_steps)
-    robust, _ = config.robust_trainer(model).run(
-        clean, config.batches(model, draws[4]), steps=config.robust_steps, generator=draws[4]
+    robust, moved = config.robust_trainer(model).run(
+        clean,
+        config.batches(model, draws[4]),
+        steps=config.robust_steps,
+        generator=draws[4],
+        observe=lambda step, net: {"movement": movement(net.W, clean.W)},
+        observe_at={round(config.robust_steps * i / 10) for i in range(11)},
     )
     require_awake(robust, test.x, config.clean_steps + config.robust_steps)
     values = data_values(config, model, test)
     if config.start == "pure":
-        values |= named("start", accuracies(config, model, OddClassifier(start), test, draws[5]))
+        values |= named("start", accuracies(config, model, start, test, draws[5]))
     for name, net in (("clean", clean), ("robust", robust)):
-        classifier = OddClassifier(net)
-        values |= named(name, accuracies(config, model, classifier, test, draws[5]))
+        values |= named(name, accuracies(config, model, net, test, draws[5]))
         values |= named(name, features(model, net, test.x))
         values |= named(name, perturbations(config, model, net, test, draws[5]))
-        values |= named(name, curve(config, model, classifier, test, draws[5]))
+        values |= named(name, curve(config, model, net, test, draws[5]))
         values |= named(name, certified(config, model, net, test, draws[5]))
     values |= movements(model, start, clean, robust) | neurons(model, clean, robust)
+    values["movement_steps"] = [step for step, _ in moved]
+    values["movement_curve"] = [found["movement"] for _, found in moved]
+    values |= printed_radii(config, model, clean, robust, test, draws[5])
     values |= ablation(config, model, clean, test)
     return values | oracles(config, model, clean, test, draws[5])
 
@@ -81,6 +92,28 @@ def data_values(config: Regime, model: SparseCoding, test: Samples) -> dict[str,
         "boundary_mass": [float(v) for v in boundary_mass(model, test.z, grid)],
         "error_floor": robust_error_floor(model, test.z, config.p, config.tau(model)),
     }
+
+
+def printed_radii(
+    config: Regime,
+    model: SparseCoding,
+    clean: OddTwoLayer,
+    robust: OddTwoLayer,
+    test: Samples,
+    generator: torch.Generator,
+) -> dict[str, Any]:
+    """The clean net at k^-2 and the robust one at k^-1.75, the l_inf theorem's radii for c0 = c1 = 0."""
+    if config.p == 2:
+        return {}
+    fall, hold = l_inf_radii(config.k, 0.0, 0.0)
+    few = test.take(slice(0, min(300, config.n_attack)))
+    values: dict[str, Any] = {"fall_radius": fall, "hold_radius": hold}
+    for name, net, radius in (("clean_at_fall", clean, fall), ("robust_at_hold", robust, hold)):
+        values[name] = share(unbroken(config, model, net, few, Ball(config.p, radius), generator))
+    if config.n_certify:
+        proven, _ = proven_and_unbroken(config, model, robust, test, Ball(config.p, hold), generator)
+        values["robust_certified_at_hold"] = proven
+    return values
 
 
 def movements(
@@ -115,7 +148,7 @@ def ablation(config: Regime, model: SparseCoding, net: OddTwoLayer, test: Sample
     variants.append(net.replace(W=net.W - (net.W @ unit).unsqueeze(1) * unit))
     rows = []
     for variant in variants:
-        classifier = OddClassifier(variant)
+        classifier = TiesToPlus(OddClassifier(variant))
         fooled = [
             run_attack(method, classifier, x, y, ball).error
             for method in (universal(model, config.p), Steepest())
@@ -131,14 +164,14 @@ def oracles(
     live = live_neurons(clean.W)
     scale = float(split_mixture(clean.W, model.M, model.w_star).alpha[live].mean())
     pure = soft_threshold(model.M.float(), model.w_star.float(), scale, -float(clean.b), clean.sigma_rho)
-    classifier = OddClassifier(pure)
-    values = named("pure", accuracies(config, model, classifier, test, generator))
-    values |= named("pure", curve(config, model, classifier, test, generator))
+    values = named("pure", accuracies(config, model, pure, test, generator))
+    values |= named("pure", curve(config, model, pure, test, generator))
     hard = HardThreshold(model.M, model.w_star, 0.5 * config.scale)
-    values["hard_accuracy"] = share(hard.margin(test.x, test.y) > 0)
+    values["hard_accuracy"] = share(TiesToPlus(hard).margin(test.x, test.y) > 0)
     if config.p == 2 or config.dictionary == "identity":
-        below, above = hard.worst_margin(test.x, test.y, config.ball(model))
-        values |= {"hard_certified": share(below > 0), "hard_attacked": share(above > 0)}
+        ends = hard.worst_margin(test.x, test.y, config.ball(model))
+        below, above = (share(ties_to_plus(end, test.y) > 0) for end in ends)
+        values |= {"hard_certified": below, "hard_attacked": above}
     return values
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from karat.attacks import PGD, Steepest
+from karat.attacks import PGD, Method, Steepest
 from karat.core.checks import require_integer
 from karat.core.classifier import Classifier
 from karat.data import Samples, SparseCoding
@@ -21,6 +21,7 @@ from karat.experiments.purification.models import (
     train_linear,
 )
 from karat.experiments.purification.regime import Regime, split, universal
+from karat.experiments.purification.ties import TiesToPlus, Wake, ties_to_plus
 from karat.nets import Linear, OddTwoLayer, as_classifier
 from karat.probes.cascade import surviving
 from karat.probes.oracle import HardThreshold, soft_threshold
@@ -56,7 +57,7 @@ def run(config: Config, generator: torch.Generator) -> dict[str, Any]:
     rungs = _models(config, model, draws) | _nets(config, model, draws)
     values: dict[str, Any] = {"tau": config.tau(model), "names": list(rungs)}
     for name, classifier in rungs.items():
-        values[f"{name}_accuracy"] = share(classifier.margin(test.x, test.y) > 0)
+        values[f"{name}_accuracy"] = share(TiesToPlus(classifier).margin(test.x, test.y) > 0)
         values[f"{name}_robust"] = _robust(config, model, classifier, test, draws[11])
     return values
 
@@ -67,15 +68,17 @@ def _robust(
     """Exact for linear and hard-threshold rungs, otherwise what the attacks leave (an upper bound)."""
     few, ball = test.take(slice(0, config.n_attack)), config.ball(model)
     if isinstance(classifier, HardThreshold):
-        return share(classifier.worst_margin(few.x, few.y, ball)[0] > 0)
+        return share(ties_to_plus(classifier.worst_margin(few.x, few.y, ball)[0], few.y) > 0)
     fast, steps = Steepest(), config.pgd_steps
-    attacks = (
+    attacks: tuple[Method, ...] = (
         universal(model, config.p),
         fast,
         PGD(steps=steps, start=fast),
         PGD(steps=steps, random_start=True),
     )
-    return share(surviving(classifier, few.x, few.y, ball, attacks, generator=generator))
+    if isinstance(classifier, OddClassifier):
+        attacks = (*attacks, Wake(classifier.net))
+    return share(surviving(TiesToPlus(classifier), few.x, few.y, ball, attacks, generator=generator))
 
 
 def _models(config: Config, model: SparseCoding, draws: list[torch.Generator]) -> dict[str, Classifier]:
@@ -107,10 +110,16 @@ def _nets(config: Config, model: SparseCoding, draws: list[torch.Generator]) -> 
 
     def trained(own: Config, index: int) -> OddTwoLayer:
         net, _ = own.clean_trainer().run(
-            own.draw_net(model, draws[index]), own.batches(model, draws[index + 1]), steps=own.clean_steps
+            own.draw_net(model, draws[index]),
+            own.batches(model, draws[index + 1]),
+            steps=own.clean_steps,
+            generator=draws[index + 1],
         )
         robust, _ = own.robust_trainer(model).run(
-            net, own.batches(model, draws[index + 2]), steps=own.robust_steps
+            net,
+            own.batches(model, draws[index + 2]),
+            steps=own.robust_steps,
+            generator=draws[index + 2],
         )
         return robust
 

@@ -34,10 +34,9 @@ def run(config: Regime, generator: torch.Generator) -> dict[str, Any]:
     start = config.draw_net(model, draws[2])
     w_star = model.w_star.float()
     first = start.W @ model.M.float()
-    c0 = math.log(config.m) / math.log(config.d) - 1
-    rule = TicketRule(c0=c0, d=config.d, k=config.k)
+    rule = config.rule()
     begin = tickets(first, w_star, -float(start.b), rule)
-    stops = sorted({round(config.clean_steps * i / 24) for i in range(25)})
+    stops = config.stops([i / 24 for i in range(25)])
     history: list[Tensor] = []
 
     def observe(step: int, net: OddTwoLayer) -> dict[str, Any]:
@@ -52,6 +51,7 @@ def run(config: Regime, generator: torch.Generator) -> dict[str, Any]:
             "sure": int(sets.sure.sum()),
             "potential": int(sets.potential.sum()),
             "potential_plus_old": inclusion(sets.potential_plus, begin.potential),
+            "potential_in_plus": inclusion(sets.potential, sets.potential_plus),
             "sure_grown": inclusion(begin.sure, sets.sure_plus),
             "ept": float(small.ept.float().mean()),
             "ept_plus": float(small.ept_plus.float().mean()),
@@ -59,13 +59,18 @@ def run(config: Regime, generator: torch.Generator) -> dict[str, Any]:
         }
 
     net, rows = config.clean_trainer().run(
-        start, config.batches(model, draws[3]), steps=config.clean_steps, observe=observe, observe_at=stops
+        start,
+        config.batches(model, draws[3]),
+        steps=config.clean_steps,
+        generator=draws[3],
+        observe=observe,
+        observe_at=stops,
     )
     require_awake(net, test.x, config.clean_steps)
     values: dict[str, Any] = {"steps": [step for step, _ in rows]}
     values |= {name: [row[name] for _, row in rows] for name in rows[0][1]}
     values |= _outcome(config, first, net.W @ model.M.float(), w_star, live_neurons(net.W))
-    values |= _at_start(config, first, w_star, c0, rule)
+    values |= _at_start(config, first, w_star, rule)
     return values | _trajectories(history, live_neurons(net.W))
 
 
@@ -88,10 +93,11 @@ def _outcome(config: Regime, first: Tensor, last: Tensor, w_star: Tensor, live: 
     }
 
 
-def _at_start(config: Regime, first: Tensor, w_star: Tensor, c0: float, rule: TicketRule) -> dict[str, Any]:
+def _at_start(config: Regime, first: Tensor, w_star: Tensor, rule: TicketRule) -> dict[str, Any]:
     """Counts of Lemma B.2 at sigma_w = sigma_0, and the three fractions of Section 6.1."""
     level = math.sqrt(rule.c1 * math.log(config.d)) * config.init_scale
-    sets, counts = tickets(first, w_star, level, rule), ticket_counts(config.d, config.m, c0, rule.gamma)
+    sets = tickets(first, w_star, level, rule)
+    counts = ticket_counts(config.d, config.m, rule.c0, rule.gamma)
     unit = first.square() / (config.init_scale**2 * math.log(config.d))
     alone = ((unit >= 2.02).sum(dim=1) == 1) & ((unit > 2.01).sum(dim=1) == 1)
     return {

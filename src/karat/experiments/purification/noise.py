@@ -8,6 +8,7 @@ import torch
 from karat.experiments.experiment import Experiment, Preset
 from karat.experiments.purification.evaluate import features, require_awake, share
 from karat.experiments.purification.regime import Regime, split
+from karat.experiments.purification.ties import TiesToPlus, ties_to_plus
 from karat.nets import Linear
 from karat.probes.oracle import HardThreshold
 from karat.training.odd import OddClassifier
@@ -19,7 +20,10 @@ def run(config: Regime, generator: torch.Generator) -> dict[str, Any]:
     model = config.draw_model(draws[0])
     test = model.sample(config.n_test, generator=draws[1], dtype=torch.float32)
     net, _ = config.clean_trainer().run(
-        config.draw_net(model, draws[2]), config.batches(model, draws[3]), steps=config.clean_steps
+        config.draw_net(model, draws[2]),
+        config.batches(model, draws[3]),
+        steps=config.clean_steps,
+        generator=draws[3],
     )
     require_awake(net, test.x, config.clean_steps)
     linear = Linear(model.dense_direction.float())
@@ -30,11 +34,11 @@ def run(config: Regime, generator: torch.Generator) -> dict[str, Any]:
     worst = linear.worst_margin(test.x, test.y, 2, float(ball.tau))
     tiny = linear.worst_margin(test.x, test.y, 2, config.d**-0.5)
     return {
-        "linear_accuracy": share(test.y * linear(test.x) > 0),
+        "linear_accuracy": share(ties_to_plus(test.y * linear(test.x), test.y) > 0),
         "linear_robust": share(worst > 0),
         "linear_robust_tiny": share(tiny > 0),
-        "net_accuracy": share(OddClassifier(net).margin(test.x, test.y) > 0),
-        "hard_accuracy": share(hard.margin(test.x, test.y) > 0),
+        "net_accuracy": share(TiesToPlus(OddClassifier(net)).margin(test.x, test.y) > 0),
+        "hard_accuracy": share(TiesToPlus(hard).margin(test.x, test.y) > 0),
         "ratio": own["ratio"],
         "rate": own["rate_median"],
         "noise_over_signal": config.sigma_x / float(model.score_variance**0.5),

@@ -5,11 +5,12 @@ from typing import Any
 
 import torch
 
-from karat.attacks import PGD, Steepest
+from karat.attacks import PGD, Method, Steepest
 from karat.experiments.experiment import Experiment, Preset
 from karat.experiments.purification.evaluate import require_awake, share
 from karat.experiments.purification.linf import PURE
 from karat.experiments.purification.regime import Regime, split, universal
+from karat.experiments.purification.ties import TiesToPlus, Wake
 from karat.nets import OddTwoLayer
 from karat.probes.angles import movement
 from karat.probes.cascade import surviving
@@ -25,11 +26,11 @@ def run(config: Regime, generator: torch.Generator) -> dict[str, Any]:
     start = config.draw_net(model, draws[2])
     few = test.take(slice(0, config.n_attack))
     fixed, fast, ball = universal(model, config.p), Steepest(), config.ball(model)
-    attacks = (fixed, fast, PGD(steps=config.pgd_steps, start=fast))
+    attacks: tuple[Method, ...] = (fixed, fast, PGD(steps=config.pgd_steps, start=fast))
 
     def observe(step: int, net: OddTwoLayer) -> dict[str, Any]:
-        part, classifier = split_mixture(net.W, model.M, model.w_star), OddClassifier(net)
-        alive = surviving(classifier, few.x, few.y, ball, attacks, generator=draws[5])
+        part, classifier = split_mixture(net.W, model.M, model.w_star), TiesToPlus(OddClassifier(net))
+        alive = surviving(classifier, few.x, few.y, ball, (*attacks, Wake(net)), generator=draws[5])
         return {
             "pure": float(part.pure_norm.mean()),
             "dense": float(part.along.mean()),
@@ -44,6 +45,7 @@ def run(config: Regime, generator: torch.Generator) -> dict[str, Any]:
         start,
         config.batches(model, draws[3]),
         steps=config.clean_steps,
+        generator=draws[3],
         observe=observe,
         observe_at=_grid(config.clean_steps),
     )
@@ -52,6 +54,7 @@ def run(config: Regime, generator: torch.Generator) -> dict[str, Any]:
         clean,
         config.batches(model, draws[4]),
         steps=config.robust_steps,
+        generator=draws[4],
         observe=observe,
         observe_at=_grid(config.robust_steps),
     )

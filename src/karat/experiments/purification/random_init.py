@@ -12,7 +12,6 @@ from karat.experiments.purification.l2 import J
 from karat.experiments.purification.regime import ZERO_GRADIENT, Regime, split
 from karat.nets import OddTwoLayer
 from karat.training import Adversary, Ramp
-from karat.training.odd import OddClassifier
 
 STOPS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 
@@ -44,12 +43,19 @@ def run(config: Regime, generator: torch.Generator) -> dict[str, Any]:
 
     values: dict[str, Any] = {"steps": stops, "tau": float(ball.tau)}
     for name, trainer in arms.items():
-        batches = config.batches(model, torch.Generator().manual_seed(seed))
-        net, rows = trainer.run(start, batches, steps=steps, observe=observe, observe_at=stops)
+        own = torch.Generator().manual_seed(seed)
+        net, rows = trainer.run(
+            start,
+            config.batches(model, own),
+            steps=steps,
+            generator=own,
+            observe=observe,
+            observe_at=stops,
+        )
         require_awake(net, test.x, steps)
         values |= {f"{name}_{key}_curve": [row[key] for _, row in rows] for key in rows[0][1]}
         values |= named(name, features(model, net, test.x))
-        values |= named(name, accuracies(config, model, OddClassifier(net), test, draws[4]))
+        values |= named(name, accuracies(config, model, net, test, draws[4]))
     return values
 
 

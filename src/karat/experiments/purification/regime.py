@@ -1,17 +1,19 @@
 """Settings shared by the purification experiments, and what they build: data, start, trainers, attacks."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import torch
 
 from karat.attacks import PGD, FixedDirection, Method, Steepest
-from karat.bounds.purification import Setting, regularisation
+from karat.bounds.purification import GAMMA, Setting, regularisation, times
 from karat.core.ball import Ball
 from karat.core.checks import require_integer, require_number
 from karat.data import MULTI_SCALE, SparseCoding
 from karat.nets import OddTwoLayer, init
+from karat.probes.lottery import TicketRule
 from karat.probes.oracle import soft_threshold
 from karat.training import Adversary, Ramp
 from karat.training.odd import (
@@ -186,14 +188,39 @@ class Regime:
             fast=self.fast, turn=self.turn * self.scale, slow=self.slow, stop=self.stop * self.scale
         )
 
-    def noise(self) -> NoiseSchedule:
-        """Neuron noise as a function of the threshold.
+    def phases(self) -> dict[str, float]:
+        """The paper's times T_a, T_b, T_e, ... in rescaled time, the sum of h = lr / d; constants are 1."""
+        return times(self.d, self.k, self.d, self.init_scale, c0=self.setting().c0, gamma=GAMMA)
 
-        Reading: the paper's T_a = d sigma_0 log^2.5(d) / lr is counted in units of h = lr / d.
+    def step_at(self, time: float) -> int:
+        """The last step of clean training that begins by a rescaled time, if only the schedule moves b."""
+        trainer, threshold, passed = self.clean_trainer(), self.first_threshold, 0.0
+        for step in range(self.clean_steps):
+            h = trainer.step(threshold)
+            passed, threshold = passed + h, trainer.bias(threshold, h)
+            if passed > time:
+                return step
+        return self.clean_steps
+
+    def stops(self, shares: Sequence[float]) -> list[int]:
+        """Steps at which to look: all of the first phase, the first ones after T_a and T_e, and shares."""
+        phases = self.phases()
+        early = range(self.step_at(phases["T_b"]) + 1)
+        after = {min(self.step_at(phases[name]) + 1, self.clean_steps) for name in ("T_a", "T_e")}
+        return sorted({*early, *after, *(round(self.clean_steps * share) for share in shares)})
+
+    def rule(self) -> TicketRule:
+        """The levels of the lottery's sets."""
+        return TicketRule(c0=self.setting().c0, d=self.d, k=self.k, gamma=GAMMA)
+
+    def noise(self, *, late: bool = False) -> NoiseSchedule:
+        """Neuron noise as a function of the threshold; `late` for training that starts after T_a.
+
+        Reading: pure features are where the lottery ends, so their noise is that of the second phase.
         """
         if self.schedule == "paper":
-            first = self.init_scale * math.log(self.d) ** 2.5 / self.step
-            return ShrinkingNoise(d=self.d, first_phase=math.ceil(first))
+            late = late or self.start == "pure"
+            return ShrinkingNoise(d=self.d, first_phase=0.0 if late else self.phases()["T_a"])
         return ProportionalNoise(ratio=self.noise_ratio)
 
     def clean_trainer(self) -> OddTrainer:
@@ -219,7 +246,7 @@ class Regime:
         return OddTrainer(
             step=RelativeStep(size=self.robust_step),
             decay=self.lam,
-            noise=self.noise(),
+            noise=self.noise(late=True),
             adversary=Adversary(attacker, ball, radius=radius),
             sampled_noise=self.sampled_noise,
         )
@@ -236,7 +263,6 @@ class Regime:
             decay=self.lam / self.d,
             random_start=self.start == "random",
             ticket=self.ticket,
-            spiky=self.sigma_spike > 0,
             sampled_noise=self.sampled_noise,
             paper_schedule=self.schedule == "paper",
             axis_dictionary=self.dictionary == "identity",

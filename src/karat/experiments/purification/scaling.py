@@ -24,7 +24,12 @@ def run(config: Regime, generator: torch.Generator) -> dict[str, Any]:
         return {"ratio": features(model, net, test.x)["ratio"]}
 
     net, measured = config.clean_trainer().run(
-        start, config.batches(model, draws[3]), steps=config.clean_steps, observe=observe, observe_at=grid
+        start,
+        config.batches(model, draws[3]),
+        steps=config.clean_steps,
+        generator=draws[3],
+        observe=observe,
+        observe_at=grid,
     )
     require_awake(net, test.x, config.clean_steps)
     own = features(model, net, test.x)
@@ -59,7 +64,13 @@ SCALING = Experiment(
         ),
         "quick": Preset(
             config=BASE,
-            points=({"d": 100, "k": 15}, {"d": 200, "k": 15}, {"d": 200, "k": 25}, {"d": 400, "k": 30}),
+            points=(
+                {"d": 50, "k": 15},
+                {"d": 100, "k": 15},
+                {"d": 200, "k": 15},
+                {"d": 200, "k": 25},
+                {"d": 400, "k": 30},
+            ),
             seeds=3,
             cell_seconds=3,
         ),

@@ -8,9 +8,11 @@ import torch
 from karat.attacks import Steepest, run_attack, transfer_matrix
 from karat.core.ball import Ball
 from karat.core.checks import require_integer
+from karat.core.classifier import Classifier
 from karat.experiments.experiment import Experiment, Preset
 from karat.experiments.purification.evaluate import require_awake, share
 from karat.experiments.purification.regime import Regime, split
+from karat.experiments.purification.ties import TiesToPlus
 from karat.probes.perturbations import cosine_with
 from karat.training.odd import OddClassifier
 
@@ -47,7 +49,7 @@ def run(config: Config, generator: torch.Generator) -> dict[str, Any]:
     )
     require_awake(robust, test.x, config.clean_steps + config.robust_steps)
     ball, fast = config.ball(model), Steepest()
-    classifiers = [OddClassifier(net) for net in (*nets, robust)]
+    classifiers = [TiesToPlus(OddClassifier(net)) for net in (*nets, robust)]
     table = transfer_matrix(classifiers, test.x, test.y, ball, method=fast)
     deltas = [fast(classifier, test.x, test.y, ball) for classifier in classifiers]
     pairs = [(i, j) for i in range(config.nets) for j in range(config.nets) if i != j]
@@ -64,7 +66,7 @@ def run(config: Config, generator: torch.Generator) -> dict[str, Any]:
 
 
 def _random(
-    classifier: OddClassifier, ball: Ball, x: torch.Tensor, y: torch.Tensor, generator: torch.Generator
+    classifier: Classifier, ball: Ball, x: torch.Tensor, y: torch.Tensor, generator: torch.Generator
 ) -> float:
     """Share of correct points that a random perturbation of full length flips."""
 

@@ -14,6 +14,7 @@ from karat.experiments.experiment import Experiment, Preset
 from karat.experiments.purification.evaluate import accuracies, features, require_awake
 from karat.experiments.purification.l2 import J
 from karat.experiments.purification.regime import ZERO_GRADIENT, Regime, split, universal
+from karat.experiments.purification.ties import TiesToPlus
 from karat.nets import OddTwoLayer
 from karat.probes.angles import movement
 from karat.training.odd import OddClassifier
@@ -92,13 +93,16 @@ def run(config: Regime, generator: torch.Generator) -> dict[str, Any]:
     model = config.draw_model(draws[0])
     test = model.sample(config.n_test, generator=draws[1], dtype=torch.float32)
     clean, _ = config.clean_trainer().run(
-        config.draw_net(model, draws[2]), config.batches(model, draws[3]), steps=config.clean_steps
+        config.draw_net(model, draws[2]),
+        config.batches(model, draws[3]),
+        steps=config.clean_steps,
+        generator=draws[3],
     )
     require_awake(clean, test.x, config.clean_steps)
     seed, ball = int(torch.randint(2**62, (), generator=draws[4])), config.ball(model)
     before = features(model, clean, test.x)
     values: dict[str, Any] = {"clean_ratio": before["ratio"], "clean_aligned": before["aligned"]}
-    values["clean_pgd"] = accuracies(config, model, OddClassifier(clean), test, draws[5])["pgd"]
+    values["clean_pgd"] = accuracies(config, model, clean, test, draws[5])["pgd"]
     methods = attackers(model, clean, config.p)
     values["attackers"] = list(methods)
     for name, method in methods.items():
@@ -107,9 +111,9 @@ def run(config: Regime, generator: torch.Generator) -> dict[str, Any]:
             clean, config.batches(model, own), steps=config.robust_steps, generator=draws[4]
         )
         require_awake(net, test.x, config.clean_steps + config.robust_steps)
-        classifier = OddClassifier(net)
+        classifier = TiesToPlus(OddClassifier(net))
         after = features(model, net, test.x)
-        strong = accuracies(config, model, classifier, test, draws[5])
+        strong = accuracies(config, model, net, test, draws[5])
         values |= {
             f"{name}_ratio": after["ratio"],
             f"{name}_aligned": after["aligned"],

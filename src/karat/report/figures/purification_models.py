@@ -15,6 +15,7 @@ from karat.report.figures.purification_process import (
     draw_random_init,
     draw_scaling,
 )
+from karat.report.figures.purification_small_ball import draw_small_ball
 from karat.report.style import INK, curve_with_band, finish, new_figure
 
 
@@ -173,5 +174,6 @@ PURIFICATION: dict[str, Draw] = {
     "purification.transfer": draw_transfer,
     "purification.weak_attackers": draw_weak_attackers,
     "purification.noise": draw_noise,
+    "purification.small_ball": draw_small_ball,
 }
 """The figures of purification by experiment."""

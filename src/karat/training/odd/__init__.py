@@ -1,6 +1,6 @@
 """Training of the odd two-layer net: fast exact passes, bias and noise schedules, Algorithms 1 and 2."""
 
-from karat.training.odd.batches import Batches, FixedSet, FreshBatches
+from karat.training.odd.batches import Batches, FreshBatches
 from karat.training.odd.bias import (
     BiasSchedule,
     FrozenBias,
@@ -19,7 +19,6 @@ __all__ = [
     "Batches",
     "BiasSchedule",
     "Block",
-    "FixedSet",
     "FreshBatches",
     "FrozenBias",
     "Gates",

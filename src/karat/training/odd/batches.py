@@ -1,4 +1,4 @@
-"""Where training batches come from: a fresh draw per step, or the fixed set of the algorithms."""
+"""Where training batches come from: a fresh draw per step."""
 
 from dataclasses import dataclass
 from typing import Protocol
@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from karat.core.checks import require_integer
-from karat.data.samples import DataModel, Samples
+from karat.data.samples import DataModel
 
 
 class Batches(Protocol):
@@ -38,17 +38,3 @@ class FreshBatches:
         """A new draw, whatever the step."""
         samples = self.model.sample(self.n, generator=self.generator, dtype=self.dtype)
         return samples.x, samples.y
-
-
-@dataclass(frozen=True, eq=False)
-class FixedSet:
-    """The same training set at every step, as the algorithms are printed.
-
-    Ref: purification, Alg 1
-    """
-
-    samples: Samples
-
-    def __call__(self, step: int) -> tuple[Tensor, Tensor]:
-        """All of it."""
-        return self.samples.x, self.samples.y

@@ -76,46 +76,52 @@ class TwoStageBias:
 
 
 class NoiseSchedule(Protocol):
-    """Standard deviation of the neuron noise at a step."""
+    """Standard deviation of the neuron noise at a rescaled time, the sum of all steps h = lr / d so far."""
 
-    def __call__(self, threshold: float, step: int) -> float:
+    def __call__(self, threshold: float, time: float) -> float:
         """sigma_rho."""
         ...
 
 
 @dataclass(frozen=True, kw_only=True)
 class ProportionalNoise:
-    """sigma_rho = ratio * b at every step."""
+    """sigma_rho = ratio * b at every time."""
 
     ratio: float = 0.1
 
     def __post_init__(self) -> None:
         require_number(self.ratio, "ratio", "ProportionalNoise", minimum=0)
 
-    def __call__(self, threshold: float, step: int) -> float:
+    def __call__(self, threshold: float, time: float) -> float:
         """A fixed share of the threshold."""
         return self.ratio * threshold
 
 
 @dataclass(frozen=True, kw_only=True)
 class ShrinkingNoise:
-    """sigma_rho = b L^3 / sqrt(log d) for `first_phase` steps, b L^3 / log d after, L = log log log d.
+    """sigma_rho = b L^3 / sqrt(log d) until `first_phase`, b L^3 / log d after, L = log log log d.
+
+    Args:
+        d: dimension; first_phase: the paper's T_a in rescaled time, 0 for the second phase alone.
 
     Reading: the paper's Theta(.) is taken as 1; below d = 16, where log log log d <= 0, there is no noise.
 
-    >>> round(ShrinkingNoise(d=200, first_phase=10)(1.0, 0), 4)
+    >>> round(ShrinkingNoise(d=200, first_phase=0.06)(1.0, 0), 4)
     0.0581
 
     Ref: purification, Sec 4.1
     """
 
     d: int
-    first_phase: int
+    first_phase: float
 
-    def __call__(self, threshold: float, step: int) -> float:
+    def __post_init__(self) -> None:
+        require_number(self.first_phase, "first_phase", "ShrinkingNoise", minimum=0)
+
+    def __call__(self, threshold: float, time: float) -> float:
         """One of the two shares of the threshold."""
         log_d = math.log(self.d)
-        shrink = math.sqrt(log_d) if step < self.first_phase else log_d
+        shrink = math.sqrt(log_d) if time < self.first_phase else log_d
         return threshold * triple_log(self.d) ** 3 / shrink
 
 

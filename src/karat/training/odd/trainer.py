@@ -53,9 +53,16 @@ class OddTrainer:
 
     @torch.no_grad()
     def advance(
-        self, net: OddTwoLayer, x: Tensor, y: Tensor, step: int, *, generator: torch.Generator | None = None
+        self,
+        net: OddTwoLayer,
+        x: Tensor,
+        y: Tensor,
+        step: int,
+        *,
+        time: float = 0.0,
+        generator: torch.Generator | None = None,
     ) -> OddTwoLayer:
-        """One update; raises Diverged when outputs are no longer finite."""
+        """One update at a rescaled time; raises Diverged when outputs are no longer finite."""
         threshold = -float(net.b)
         h = self.step(threshold)
         x = self._perturbed(net, x, y, step, generator)
@@ -69,7 +76,7 @@ class OddTrainer:
         threshold = self.bias(threshold, h)
         if self.bias_rate > 0:
             threshold = max(threshold + self.bias_rate * h * bias_gradient, 1e-12)
-        return net.replace(W=W, b=net.b.new_tensor(-threshold), sigma_rho=self.noise(threshold, step + 1))
+        return net.replace(W=W, b=net.b.new_tensor(-threshold), sigma_rho=self.noise(threshold, time + h))
 
     def run(
         self,
@@ -83,18 +90,23 @@ class OddTrainer:
     ) -> tuple[OddTwoLayer, Measured]:
         """Train for `steps` updates; measurements (t, values) of the nets before update t, and of the last.
 
+        To what is observed the values add `time`, the rescaled time: the sum of h over the updates so far.
+
         Args:
             generator: of sampled noise and random attacks; observe: called at the steps of observe_at.
         """
         require_integer(steps, "steps", "OddTrainer", minimum=0)
         watched, measured = frozenset(observe_at), []
-        net = net.replace(sigma_rho=self.noise(-float(net.b), 0))
+        time = 0.0
+        net = net.replace(sigma_rho=self.noise(-float(net.b), time))
         for step in range(steps + 1):
             if observe is not None and step in watched:
                 _require_finite(net, step)
-                measured.append((step, observe(step, net)))
+                measured.append((step, {"time": time, **observe(step, net)}))
             if step < steps:
-                net = self.advance(net, *batches(step), step, generator=generator)
+                h = self.step(-float(net.b))
+                net = self.advance(net, *batches(step), step, time=time, generator=generator)
+                time += h
         _require_finite(net, steps)
         return net, measured
 
