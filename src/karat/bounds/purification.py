@@ -252,12 +252,3 @@ def unmet_robust(s: Setting) -> list[str]:
         ),
     ]
     return unmet_clean(s) + [sentence for met, sentence in checks if not met]
-
-
-def is_within_power(ratio: float, d: int, c: float) -> bool:
-    """Whether a ratio lies in [d^-c, d^c].
-
-    >>> is_within_power(3.0, 100, 0.3), is_within_power(3.0, 100, 0.1)
-    (True, False)
-    """
-    return abs(math.log(ratio)) <= c * math.log(d)

@@ -60,7 +60,10 @@ def proven_and_unbroken(
     exact = net.replace(W=net.W.double(), b=net.b.double())
     fixed, fast = universal(model, config.p), Steepest()
     attack = Strongest((fixed, fast, PGD(steps=30, start=fast), PGD(steps=30, start=fixed), Wake(exact)))
-    found = certify(exact, few.x, few.y, ball, config.certify_seconds, attack=attack, generator=generator)
+    domains = config.certify_domains or None
+    found = certify(
+        exact, few.x, few.y, ball, 0.0, domains_per_sample=domains, attack=attack, generator=generator
+    )
     tie, plus = found.mask("tie"), few.y > 0
     proven, broken = found.mask("robust") | tie & plus, found.mask("broken") | tie & ~plus
     return float(proven.double().mean()), float((~broken).double().mean())

@@ -201,7 +201,7 @@ L2 = Experiment(
         ),
         "quick": Preset(config=replace(J, n_certify=12), seeds=3, cell_seconds=25),
         "full": Preset(
-            config=replace(J, n_certify=100, certify_seconds=5.0),
+            config=replace(J, n_certify=100, certify_domains=500),
             points=(
                 {"d": 100, "k": 20, "batch": 1024},
                 {"d": 200, "k": 30},

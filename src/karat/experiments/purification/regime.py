@@ -53,7 +53,7 @@ class Regime:
         robust_step: h of adversarial training; ramp: share of it over which the radius grows;
         sampled_noise, bias_rate: see `OddTrainer`; n_test, n_attack: test points, and how many of them at
             most meet the strongest attack; pgd_steps: of each of its runs;
-        n_certify, certify_seconds: test points that are certified, and the time for branching on each.
+        n_certify, certify_domains: test points that are certified, and how far each is branched, if at all.
     """
 
     d: int
@@ -93,7 +93,7 @@ class Regime:
     n_attack: int = 1000
     pgd_steps: int = 40
     n_certify: int = 0
-    certify_seconds: float = 0.0
+    certify_domains: int = 0
 
     def __post_init__(self) -> None:
         for name in ("d", "k", "batch", "n_test", "n_attack", "pgd_steps"):
@@ -102,9 +102,9 @@ class Regime:
             require_integer(getattr(self, name), name, "Regime", minimum=0)
         for name in ("width", "init_scale", "ticket", "fast", "turn", "slow", "stop", "step", "robust_step"):
             require_number(getattr(self, name), name, "Regime", positive=True)
-        require_integer(self.n_certify, "n_certify", "Regime", minimum=0)
-        for name in ("tau_factor", "certify_seconds"):
-            require_number(getattr(self, name), name, "Regime", minimum=0)
+        for name in ("n_certify", "certify_domains"):
+            require_integer(getattr(self, name), name, "Regime", minimum=0)
+        require_number(self.tau_factor, "tau_factor", "Regime", minimum=0)
         require_number(self.ramp, "ramp", "Regime", minimum=0, maximum=1)
         if self.k > self.d:
             raise ValueError(f"`k` of `Regime` must be at most `d` = {self.d}, got {self.k}.")
