@@ -69,6 +69,9 @@ def test_experiments_of_one_paper_do_not_depend_on_another(monkeypatch):
     files = {file for module in (EXPERIMENTS["benign.fig1"].run.__module__,) for file in reached(module)}
     papers = {file.parent.name for file in files if file.parent.parent.name == "experiments"}
     assert papers == {"benign"}
+    layers = {file.relative_to(source._KARAT).parts[1] for file in files}
+    assert layers & {"core", "nets", "training"}
+    assert not layers & {"claims", "report", "models", "cli"}  # named in karat/__init__.py for types only
 
 
 def reached(module):

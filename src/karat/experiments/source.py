@@ -72,12 +72,24 @@ def _imports(file: Path) -> Iterator[str]:
         tree = ast.parse(file.read_bytes())
     except SyntaxError:  # a file that nothing could import so far
         return
-    for node in ast.walk(tree):
+    for node in _executed(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             home = _absolute(file, node)
             yield from (f"{home}.{alias.name}" for alias in node.names)
+
+
+def _executed(tree: ast.AST) -> Iterator[ast.AST]:
+    """All nodes but those that only type checkers see."""
+    waiting: list[ast.AST] = [tree]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        if isinstance(node, ast.If) and getattr(node.test, "id", "") == "TYPE_CHECKING":
+            waiting += node.orelse
+        else:
+            waiting += ast.iter_child_nodes(node)
 
 
 def _absolute(file: Path, node: ast.ImportFrom) -> str:
