@@ -91,6 +91,7 @@ def test_radii_may_differ_and_vanish(always):
 
 
 def test_samples_beyond_the_first_chunks(always, monkeypatch):
+    monkeypatch.setattr(hinges, "FIRST", 16 * 30)
     monkeypatch.setattr(hinges, "CHUNK", 7 * 30)
     classifier, x, y = problem()
     compare(PGD(), classifier, x, y, Ball(math.inf, torch.full((len(x),), 0.2, dtype=x.dtype)))
@@ -104,6 +105,7 @@ def test_strides_and_graphs_do_not_matter(always):
 
 def test_where_many_signs_change_the_rest_is_stepped(always, monkeypatch):
     monkeypatch.setattr(hinges, "LIMIT", 1e-9)
+    monkeypatch.setattr(hinges, "FIRST", 16 * 30)
     classifier, x, y = problem()
     tau = torch.linspace(0.1, 1, len(x), dtype=x.dtype)
     for until_broken in (False, True):

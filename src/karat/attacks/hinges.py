@@ -1,7 +1,7 @@
 """A two-layer net of hinges: what a classifier may offer so that l_inf steps are taken by changes of sign."""
 
 import math
-from typing import Protocol, runtime_checkable
+from typing import Protocol
 
 import torch
 from torch import Tensor
@@ -13,8 +13,8 @@ from karat.core.classifier import Classifier
 WORTH = 1e7
 # Of the products of dense steps; each one of the walk costs several times as much.
 LIMIT = 0.1
-# Samples walked before the work is judged; numbers of x walked at a time after that.
-FIRST, CHUNK = 16, 500_000
+# Numbers of x walked before the work is judged, and then at a time.
+FIRST, CHUNK = 60_000, 500_000
 ROUNDING = 32.0
 
 
@@ -55,22 +55,17 @@ class Hinges(Protocol):
         ...
 
 
-@runtime_checkable
-class HasHinges(Protocol):
-    """A classifier that may know its net as hinges; None when this net is none."""
-
-    def hinges(self, x: Tensor, y: Tensor) -> Hinges | None:
-        """The net with the labels y of the samples x."""
-        ...
-
-
 def hinges_of(classifier: Classifier, x: Tensor, y: Tensor, ball: Ball, steps: int) -> Hinges | None:
-    """The net as hinges if a walk by signs is possible and worth it: in a plain l_inf ball, on the CPU."""
+    """The net as hinges if a walk by signs is possible and worth it: in a plain l_inf ball, on the CPU.
+
+    A classifier that may know its net so has a method `hinges(x, y)`, which returns None where it does not.
+    """
     if ball.p != math.inf or ball.box is not None or steps < 2 or x.dim() != 2 or x.device.type != "cpu":
         return None
-    if x.dtype not in (torch.float32, torch.float64) or not isinstance(classifier, HasHinges):
+    known = getattr(classifier, "hinges", None)
+    if known is None or x.dtype not in (torch.float32, torch.float64):
         return None
-    found = classifier.hinges(x, y)
+    found: Hinges | None = known(x, y)
     if found is None or found.W.dtype != x.dtype or found.W.shape[1] != x.shape[1]:
         return None
     return found if x.numel() * len(found.W) * steps >= WORTH else None
@@ -101,9 +96,10 @@ class Walk:
         """
         last, margin = x.new_empty(x.shape), x.new_empty(len(x))
         best = x.new_empty(x.shape) if self._watch else last
-        low, share, chunk = 0, 0.0, max(1, CHUNK // x.shape[1])
+        low, share = 0, 0.0
+        first, chunk = (max(1, size // x.shape[1]) for size in (FIRST, CHUNK))
         while low < len(x) and share < LIMIT:
-            rows = slice(low, min(len(x), low + (chunk if low else FIRST)))
+            rows = slice(low, min(len(x), low + (chunk if low else first)))
             found = self._walk(x[rows], delta[rows], rows, last[rows], best[rows], margin[rows])
             if found is None:
                 break

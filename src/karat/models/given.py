@@ -8,11 +8,12 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from karat.attacks import BudgetError
 from karat.core.activations import LeakyRelu, Relu
 from karat.core.ball import Ball
 from karat.core.checks import ShapeError
 from karat.core.classifier import Classifier
-from karat.nets.module import NetModule, as_classifier
+from karat.nets.module import NetClassifier, NetModule, as_classifier
 from karat.nets.net import Net
 from karat.nets.outputs import fit_labels, score_count
 from karat.nets.two_layer import TwoLayer
@@ -50,21 +51,25 @@ def given(model: Any, x: Any, y: Any, ball: Ball) -> Iterator[Given]:
         raise TypeError(
             f"`x` of `attack` must hold floating-point numbers, in the units of the radius; got {x.dtype}."
         )
-    if not bool(torch.isfinite(x).all()):
+    if not bool(torch.isfinite(x.sum())) and not bool(torch.isfinite(x).all()):
         raise ValueError("`x` of `attack` must hold finite numbers.")
     modules = [model] if isinstance(model, nn.Module) else []
     with still(*modules):
-        x = x.to(_dtype(model, x))
-        classifier = as_classifier(model)
-        y = _labels(model, x, y)
-        lost = int(classifier.margin(x, y).isnan().sum())
-        if lost:
-            raise ArithmeticError(f"the margin of {lost} of {len(x)} samples is NaN before any attack.")
+        own = isinstance(model, Net)  # asked once: a protocol's answer is slow
+        x = x.to(_dtype(model, own, x))
+        classifier = NetClassifier(model) if own else as_classifier(model)
+        y = _labels(model, own, x, y)
         twin = _twin(model, x)
-        if twin is None:
-            yield Given(classifier, x, y, None, classifier, y)
-        else:
-            yield Given(classifier, x, y, twin, as_classifier(twin), fit_labels(y, 1).to(x))
+        seen, labels = (classifier, y) if twin is None else (NetClassifier(twin), fit_labels(y, 1).to(x))
+        try:
+            yield Given(classifier, x, y, twin, seen, labels)
+        except (BudgetError, ArithmeticError) as error:
+            lost = int(classifier.margin(x, y).isnan().sum())
+            if lost:
+                raise ArithmeticError(
+                    f"the margin of {lost} of {len(x)} samples is NaN before any attack."
+                ) from error
+            raise
 
 
 @contextmanager
@@ -83,19 +88,19 @@ def still(*modules: nn.Module) -> Iterator[None]:
             parameter.requires_grad_(flag)
 
 
-def _dtype(model: Any, x: Tensor) -> torch.dtype:
+def _dtype(model: Any, own: bool, x: Tensor) -> torch.dtype:
     """That of the model's weights, or of x where the model has none to show."""
     tensors: list[Tensor] = []
-    if isinstance(model, nn.Module):
-        tensors = list(model.parameters())
-    elif isinstance(model, Net):
+    if own:
         tensors = list(model.parameters().values())
+    elif isinstance(model, nn.Module):
+        tensors = list(model.parameters())
     return next((tensor.dtype for tensor in tensors if tensor.is_floating_point()), x.dtype)
 
 
-def _labels(model: Any, x: Tensor, y: Tensor) -> Tensor:
+def _labels(model: Any, own: bool, x: Tensor, y: Tensor) -> Tensor:
     """+-1 for one score, class indices for logits; a classifier of the user's own takes them as they are."""
-    if isinstance(model, Net | NetModule):
+    if own or isinstance(model, NetModule):
         return fit_labels(y, 1)
     if isinstance(model, Classifier) or not callable(model):
         return y
