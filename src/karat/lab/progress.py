@@ -133,7 +133,7 @@ class RichProgress:
         return f"{speed:.1f} cells/s" if speed >= 1 else f"{60 * speed:.1f} cells/min"
 
     def _left(self) -> str:
-        if self._cost and self._paid > 0:
+        if self._cost and self._paid > 0 and self._finished > 1:  # the first cell pays for starting up
             seconds = (self._clock() - self._since) * max(self._due / self._paid - 1, 0.0)
         elif self._speed() > 0:
             seconds = (self._total - self._before - self._finished) / self._speed()
