@@ -83,13 +83,12 @@ class PGD:
         generator: torch.Generator | None = None,
     ) -> Tensor:
         """Perturbations shaped like x; a generator is needed only if something is random."""
-        run = self._run
-        delta, margin = run(classifier, x, y, ball, self._first(classifier, x, y, ball, generator))
+        delta, margin = self._run(classifier, x, y, ball, self._first(classifier, x, y, ball, generator))
         for _ in range(self.restarts - 1):
             start = ball.sample(x, generator=require_generator(generator, "PGD"))
             if self.until_broken:
                 start = torch.where(per_sample(margin > 0, x), start, delta)
-            other, other_margin = run(classifier, x, y, ball, start)
+            other, other_margin = self._run(classifier, x, y, ball, start)
             delta, margin = better(delta, margin, other, other_margin)
         return delta
 
@@ -110,6 +109,11 @@ class PGD:
             hinges = hinges_of(classifier, x, y, ball, self.steps)
             if hinges is not None:
                 return self._run_by_signs(hinges, classifier, x, y, ball, delta)
+        return self._run_densely(classifier, x, y, ball, delta)
+
+    def _run_densely(
+        self, classifier: Classifier, x: Tensor, y: Tensor, ball: Ball, delta: Tensor
+    ) -> tuple[Tensor, Tensor]:
         run = self._run_until_broken if self.until_broken else self._run_to_the_end
         return run(classifier, x, y, ball, delta)
 
@@ -125,9 +129,8 @@ class PGD:
             margin = classifier.margin(x[:done] + found, y[:done])
         if done == len(x):
             return found, margin
-        run = self._run_until_broken if self.until_broken else self._run_to_the_end
         rest = ball if isinstance(ball.tau, float) else ball.with_tau(tau[done:])
-        other, other_margin = run(classifier, x[done:], y[done:], rest, delta[done:])
+        other, other_margin = self._run_densely(classifier, x[done:], y[done:], rest, delta[done:])
         return torch.cat([found, other]), torch.cat([margin, other_margin])
 
     def _run_to_the_end(

@@ -34,8 +34,7 @@ def _lottery(records: Sequence[Record]) -> Finding:
         f"Share of live neurons that end on the feature their start leaned on most (chance "
         f"{mean(own, 'chance'):.3f}); among its two favourites {mean(own, 'within_two'):.2f}. Clear tickets "
         f"(one coefficient above b0, the next below 0.85 b0) live with {mean(own, 'clear_live'):.2f} and "
-        "keep "
-        f"their feature with {mean(own, 'clear_kept'):.2f}. Judged against one half."
+        f"keep their feature with {mean(own, 'clear_kept'):.2f}. Judged against one half."
     )
     return at_least(values_of(own, "favourite_won"), 0.5, note)
 
@@ -49,8 +48,7 @@ def _tickets(records: Sequence[Record]) -> Finding:
         "Sure winners per feature against exact tails; the lemma's 'at least d^(gamma c0/4)' fails here, "
         "some "
         f"features have {min(values_of(own, 'start_sure_least')):.0f}, and the mean grows only as d^(gamma "
-        "c0/2). "
-        f"Potential winners: {mean(own, 'start_potential'):.2f} (tails "
+        f"c0/2). Potential winners: {mean(own, 'start_potential'):.2f} (tails "
         f"{mean(own, 'predicted_potential'):.2f})."
     )
     verdict = "inconclusive" if finding.verdict == "holds" else finding.verdict
@@ -63,8 +61,7 @@ def _fractions(records: Sequence[Record]) -> Finding:
         f"Share with no coefficient above sqrt(2 log d) sigma_0; {mean(own, 'lucky_share'):.2f} have one "
         "above "
         f"sqrt(2.01 log d), {mean(own, 'surely_lucky_share'):.2f} exactly one. 'Most' is read as more than "
-        "half; "
-        "the powers d^-c3, d^-c4 are not judged."
+        "half; the powers d^-c3, d^-c4 are not judged."
     )
     return at_least(values_of(own, "ordinary_share"), 0.5, note)
 
@@ -194,8 +191,7 @@ def _coupling(records: Sequence[Record]) -> Finding:
     grown = float(np.mean([r.values["grown"][-1] for r in own]))
     note = (
         "Spread of the winners' growth around E[y l' z_j], relative; allowed k^1.5/d over a growth of "
-        "order one. "
-        f"{grown:.0f} winners exceed 2 sqrt(k) b."
+        f"order one. {grown:.0f} winners exceed 2 sqrt(k) b."
     )
     return at_most(last, bound, note)
 

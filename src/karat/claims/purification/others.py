@@ -30,8 +30,7 @@ def _transfer(records: Sequence[Record]) -> Finding:
         "Share of FGM's flips on one clean net that also flip another; a random direction flips "
         f"{random:.3f}, the "
         f"same perturbations flip {robust:.2f} on a robust net; cosine {mean(own, 'cosine'):.2f}. Judged "
-        "against "
-        "one half."
+        "against one half."
     )
     return at_least(values_of(own, "mean_rate"), 0.5, note)
 
@@ -43,8 +42,7 @@ def _random_start(records: Sequence[Record]) -> Finding:
     end = mean(own, "robust_ratio") / mean(own, "clean_ratio")
     note = (
         "Largest beta/alpha during adversarial training over clean training's last, judged against one "
-        "half; "
-        f"at the end {end:.2f}. Accuracy under attack {mean(own, 'robust_pgd'):.3f} against "
+        f"half; at the end {end:.2f}. Accuracy under attack {mean(own, 'robust_pgd'):.3f} against "
         f"{mean(own, 'clean_pgd'):.3f}."
     )
     return at_most(peaks, 0.5, note)

@@ -88,7 +88,7 @@ def _paper_mixture(records: Sequence[Record]) -> Finding:
     told = ", ".join(
         f"{name} {_average(ratios[name]):.2g} (c = {_average(powers[name]):.2f})" for name in ratios
     )
-    allowed = math.log(regime.m) / math.log(regime.d) - 1
+    allowed = regime.setting().c0
     return hidden(
         at_most(needed, allowed),
         regime.d ** (_average(needed) - allowed),
@@ -141,8 +141,7 @@ def _purify(records: Sequence[Record]) -> Finding:
     first = at_least([min(value, 100.0) for value in factor], PURER, f"Judged against a factor of {PURER:g}.")
     note = (
         f"beta/alpha {mean(own, 'clean_ratio'):.4f} -> {mean(own, 'robust_ratio'):.4f}, accuracy under "
-        "attack "
-        f"{mean(own, 'clean_pgd'):.3f} -> {mean(own, 'robust_pgd'):.3f} (pure features "
+        f"attack {mean(own, 'clean_pgd'):.3f} -> {mean(own, 'robust_pgd'):.3f} (pure features "
         f"{mean(own, 'pure_pgd'):.3f}). "
         f"{_hubs(own)}"
     )

@@ -62,8 +62,7 @@ def _numbers(table: str, part: str, suffix: str, group: list[Record]) -> Picture
         handles, ["measured, one per seed", "printed"], frameon=False, fontsize=8, loc="upper center"
     )
     caption = (
-        f"{_seeds(group).capitalize()}. Dotted: the better constant answer. Grey: plateaus of threshold "
-        "functions of the number of relevant patterns, 84.4% being the best linear one. One Step, "
+        f"{_seeds(group).capitalize()}. Dotted: the better constant answer.{_grey(group)} One Step, "
         "rescaled: directions after one step with the lengths of step two."
     )
     where = PLACES.get(table) or f"Table {table[3:]}"
@@ -72,6 +71,12 @@ def _numbers(table: str, part: str, suffix: str, group: list[Record]) -> Picture
 
 def _seeds(group: Sequence[Record]) -> str:
     return f"{len(group)} seeds" if len(group) > 1 else "one seed"
+
+
+def _grey(group: Sequence[Record]) -> str:
+    """What the grey lines are, where there are any."""
+    drawn = bool(group[0].values.get("plateaus"))
+    return " Grey: plateaus of threshold functions of the number of relevant patterns." if drawn else ""
 
 
 def _dots(ax: Axes, y: int, values: Sequence[float], printed: float | None) -> None:
@@ -100,10 +105,7 @@ def _curves(suffix: str, group: list[Record]) -> Picture:
         title = "Without structure" if ending else "With structure"
         finish(ax, x="step", y="" if ending else "test accuracy", title=title, legend=not ending)
     shown = f"Mean of {_seeds(group)} with 95% bands" if len(group) > 1 else "One seed"
-    caption = (
-        f"{shown}. The network's curve starts after its two "
-        "feature-learning steps. Grey: plateaus of threshold functions of the count."
-    )
+    caption = f"{shown}. The network's curve starts after its two feature-learning steps.{_grey(group)}"
     return Picture(f"Accuracy over the steps{suffix}", caption, figure)
 
 

@@ -183,7 +183,6 @@ def draw_kernels(records: Sequence[Record]) -> list[Picture]:
     finish(ax, x="bandwidth of the radial kernel", y="test hinge loss", title="Kernels on parity")
     caption = (
         "Kernel ridge regression, ridge chosen on validation. Floor: p_o (1 - L sqrt(lambda)), with the "
-        "RKHS norm L of the fitted function and the kernel's exact eigenvalue at the parities of k "
-        "patterns."
+        "RKHS norm L of the fitted function and the kernel's exact eigenvalue at the parities of k patterns."
     )
     return [Picture("Kernels stop above p_o", caption, figure)]

@@ -46,10 +46,8 @@ def _neurons(record: Record, note: str) -> Picture:
         "of the universal attack. Colour: the share of the former in the squared length of both, in karat. "
         "Crosses: "
         "hubs that lean on more than ten features; those off the panel are counted in its corner. Dashed: "
-        "the "
-        "mixture that theory predicts for a neuron of one feature, E|z|_0/d per coefficient. Grey: where "
-        "each "
-        "neuron came from."
+        "the mixture that theory predicts for a neuron of one feature, E|z|_0/d per coefficient. Grey: where "
+        "each neuron came from."
     )
     return Picture(f"Feature purification{note}", caption, figure)
 
@@ -147,8 +145,7 @@ def _details(group: list[Record], note: str) -> Picture:
         "Left: mixture coefficients beta_ij over alpha_i up to 0.1, all seeds; after clean training nearly "
         "all have the "
         "sign of w*. Middle: one median perturbation in the dictionary, coefficients sorted, positive "
-        "against "
-        "the label. Right: accuracy of the clean net without its densest neurons (mean over seeds)."
+        "against the label. Right: accuracy of the clean net without its densest neurons (mean over seeds)."
     )
     return Picture(f"Mixtures, perturbations, hubs{note}", caption, figure)
 
@@ -201,10 +198,8 @@ def _curves(group: list[Record], note: str) -> Picture:
         _curve(ax, group, stage, title)
     caption = (
         "Accuracy against the radius, in units of the training radius: universal direction, FGM, and PGD "
-        "started "
-        f"from both ({len(group)} seeds, shaded: smallest to largest). Dots with bars: certified to "
-        "unbroken share "
-        "of the points that were certified; the truth on them lies between."
+        f"started from both ({len(group)} seeds, shaded: smallest to largest). Dots with bars: certified to "
+        "unbroken share of the points that were certified; the truth on them lies between."
     )
     return Picture(f"Accuracy against radius{note}", caption, figure)
 

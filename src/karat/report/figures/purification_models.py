@@ -55,8 +55,7 @@ def draw_ladder(records: Sequence[Record]) -> list[Picture]:
             f"Bars: mean of {len(group)} seeds, ticks: seeds. Robust accuracy is exact for linear and "
             "hard-threshold "
             "rungs and what attacks leave for the others. 'Told' polynomials know dictionary and w*. The "
-            "theorem's 1/2 "
-            "for kernels and polynomials is asymptotic: told polynomials pass it here."
+            "theorem's 1/2 for kernels and polynomials is asymptotic: told polynomials pass it here."
         )
         pictures.append(Picture(f"Ladder of models{f' ({where})' if where else ''}", caption, figure))
     return pictures
@@ -130,8 +129,7 @@ def draw_weak_attackers(records: Sequence[Record]) -> list[Picture]:
         ax.tick_params(axis="x", labelsize=7)
     caption = (
         f"One clean net per seed ({len(group)} seeds), trained on against each attacker. Every attacker "
-        "that looks at "
-        "some net, or only at M w*, lowers the mixture; random directions do not."
+        "that looks at some net, or only at M w*, lowers the mixture; random directions do not."
     )
     return [Picture("Training against weak attackers", caption, figure)]
 

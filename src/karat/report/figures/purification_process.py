@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.ticker import LogLocator, NullFormatter
 
 from karat.claims.purification.settings import plain, regime_of
 from karat.experiments.record import Record
@@ -44,9 +45,9 @@ def draw_scaling(records: Sequence[Record]) -> list[Picture]:
     law.fill_between(ends, ends / 2, 2 * ends, color=FAINT, alpha=0.5, linewidth=0)
     law.set_xscale("log")
     law.set_yscale("log")
+    law.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
     law.xaxis.set_major_formatter("{x:g}")
-    law.xaxis.set_minor_formatter("{x:g}")
-    law.tick_params(which="minor", labelsize=7, colors=INK)
+    law.xaxis.set_minor_formatter(NullFormatter())
     finish(
         law, x="probability that a neuron wakes, $E|z|_0/d$", y="mixture / pure part", title="The mixture law"
     )
@@ -59,8 +60,7 @@ def draw_scaling(records: Sequence[Record]) -> list[Picture]:
     finish(way, x="step of clean training", y="mixture / prediction", title="Towards equilibrium")
     caption = (
         "Clean training from w = M. Left: beta/alpha of every cell against the prediction with no free "
-        "constant; "
-        "grey: within a factor two; hollow: mixtures have begun to wake neurons, outside the law's "
+        "constant; grey: within a factor two; hollow: mixtures have begun to wake neurons, outside the law's "
         "assumption."
     )
     return [Picture("The mixture of every neuron is k/d of its pure part", caption, figure)]
@@ -97,8 +97,7 @@ def draw_pureinit(records: Sequence[Record]) -> list[Picture]:
         f"Start at the pure features w = M (d = {group[0].config['d']}, k = {group[0].config['k']}): clean "
         "training "
         "builds the mixture and loses all robustness, adversarial training takes it away again. Bands: "
-        "smallest to "
-        f"largest of {len(group)} seeds."
+        f"smallest to largest of {len(group)} seeds."
     )
     return [Picture("Mixtures accumulate even from pure features", caption, figure)]
 
@@ -151,8 +150,7 @@ def draw_lottery(records: Sequence[Record]) -> list[Picture]:
         f"Left: coordinates of six winning and six losing neurons (seed {group[0].seed}); a coordinate "
         "above the bias "
         f"grows, one below stays. {won:.0%} of the live neurons end on the feature their start leaned on "
-        "most "
-        f"(chance {chance:.1%}). Right: inclusions that hold exactly for d to infinity."
+        f"most (chance {chance:.1%}). Right: inclusions that hold exactly for d to infinity."
     )
     return [Picture("Lottery tickets", caption, figure)]
 
