@@ -228,7 +228,7 @@ X, Y = torch.zeros(3, 2), torch.ones(3)
             {"model": Linear(torch.tensor([math.nan, 1.0]))},
             "the weights `w` of the model must be finite numbers.",
         ),
-        ({"model": lambda x: x}, "`certify` knows karat's nets and torch.nn.Module, got function"),
+        ({"model": lambda x: x}, "`certify` knows karat's own nets and torch.nn.Module, got function"),
         (
             {"seconds_per_sample": -1.0},
             "`seconds_per_sample` of `certify` must be a finite number >= 0, got -1.0.",

@@ -22,6 +22,7 @@ from karat.certificates.problem import Problem
 from karat.certificates.quadratic_relaxation import quadratic_bound
 from karat.certificates.relaxation import centre_slopes, dual_bound
 from karat.certificates.target import Target, target_of
+from karat.certificates.witness import inside
 from karat.core.ball import Ball
 from karat.core.checks import require_integer, require_number
 
@@ -133,9 +134,13 @@ class _State:
         self.lower[rows] = torch.fmax(self.lower[rows], bound)
 
     def try_witness(self, delta: Tensor, samples: Tensor) -> None:
-        """Judge perturbations (k, ...) of some samples and keep those that lower the margin."""
-        part = self.target.part(samples)
-        delta = _inside(delta, part.x, part.ball)
+        """Judge perturbations (k, ...) of some samples and keep those that lower the margin.
+
+        A witness that is not finite is dropped: the bounds, and the other samples, do not depend on it.
+        """
+        part, known = self.target.part(samples), self.delta[samples]
+        finite = torch.isfinite(delta).flatten(1).all(dim=1).reshape(-1, *[1] * (delta.dim() - 1))
+        delta = torch.where(finite, inside(torch.where(finite, delta, 0.0), part.x, part.ball), known)
         result = judge(part.classifier, part.x, part.y, delta, part.ball, name="the witness")
         best, margin = better(self.delta[samples], self.upper[samples], result.delta, result.margin)
         self.delta[samples], self.upper[samples] = best, margin
@@ -148,13 +153,6 @@ class _State:
     def open_rows(self) -> Tensor:
         """Indices of the problems that still matter."""
         return (self.open_samples()[self.target.owner] & (self.lower <= 0)).nonzero().squeeze(1)
-
-
-def _inside(delta: Tensor, x: Tensor, ball: Ball) -> Tensor:
-    """Project, then shrink by a few rounding units, so that the witness is inside in exact arithmetic."""
-    d = max(1, delta[:1].numel())
-    projected = ball.project(delta, x if ball.box is not None else None)
-    return projected * (1 - 8 * (2 + d**0.5) * 2.0**-53) if ball.p != torch.inf else projected
 
 
 def _attack(state: _State, attack: Method | None, start: Tensor | None, generator: torch.Generator) -> None:

@@ -11,10 +11,20 @@ from torch.nn import functional
 from karat.certificates.profile import Profile, profile_of
 from karat.core.activations import LeakyRelu, Relu
 from karat.core.norms import norm
+from karat.nets.unaltered import alteration
 
-SUPPORTED = (
-    "Sequential, Linear, Conv2d, AvgPool2d, BatchNorm1d/2d, Flatten, Identity, Dropout, ReLU and LeakyReLU"
+_SKIPPED = (nn.Identity, nn.Dropout)  # identities in evaluation mode
+_LAYERS = (
+    nn.Linear,
+    nn.Conv2d,
+    nn.AvgPool2d,
+    nn.BatchNorm1d,
+    nn.BatchNorm2d,
+    nn.Flatten,
+    nn.ReLU,
+    nn.LeakyReLU,
 )
+SUPPORTED = ", ".join(kind.__name__ for kind in (nn.Sequential, *_SKIPPED, *_LAYERS))
 
 
 class UnsupportedLayer(TypeError):
@@ -22,23 +32,58 @@ class UnsupportedLayer(TypeError):
 
 
 def named_layers(model: nn.Module, name: str = "model") -> list[tuple[str, nn.Module]]:
-    """The layers of nested Sequential containers in order, with their names; Identity and Dropout left out.
+    """The layers of nested Sequential containers in the order of the forward pass, with their names.
+
+    A layer is taken for what its class says only if it is of exactly that class and nothing hangs on it: a
+    subclass, a hook or a `forward` of its own may compute anything. Identity and Dropout are left out.
+
+    Args:
+        model: a layer, or Sequential containers of layers; one used twice is listed twice.
+        name: what the message calls the model.
 
     Raises:
-        UnsupportedLayer: naming the first layer that is not known.
+        UnsupportedLayer: naming the first layer that is not known, and why.
     """
-    if isinstance(model, nn.Identity | nn.Dropout):
+    kind = type(model)
+    if kind is not nn.Sequential and kind not in _SKIPPED and kind not in _LAYERS:
+        raise UnsupportedLayer(
+            f"no certificate knows the layer `{kind.__name__}` at `{name}`; known are {SUPPORTED}, "
+            "as torch defines them (a subclass may compute something else)."
+        )
+    reason = alteration(model) or _strange_setting(model)
+    if reason:
+        raise UnsupportedLayer(
+            f"no certificate knows what the layer `{kind.__name__}` at `{name}` computes: it {reason}."
+        )
+    if kind in _SKIPPED:
         return []
-    if isinstance(model, nn.Sequential):
-        children = list(model.named_children())
-        return [entry for key, child in children for entry in named_layers(child, f"{name}.{key}")]
-    if isinstance(model, nn.Linear | nn.Conv2d | nn.AvgPool2d | nn.Flatten | nn.ReLU | nn.LeakyReLU):
+    if kind is not nn.Sequential:
         return [(name, model)]
-    if isinstance(model, nn.BatchNorm1d | nn.BatchNorm2d) and model.track_running_stats:
-        return [(name, model)]
-    raise UnsupportedLayer(
-        f"no certificate knows the layer `{type(model).__name__}` at `{name}`; known are {SUPPORTED}."
-    )
+    # Not `named_children`, which leaves out the second use of a layer.
+    children = model._modules.items()
+    return [
+        entry
+        for key, child in children
+        if child is not None
+        for entry in named_layers(child, f"{name}.{key}")
+    ]
+
+
+def _strange_setting(layer: nn.Module) -> str | None:
+    """Settings of a known layer with which it is not the map that the bounds below assume."""
+    if isinstance(layer, nn.BatchNorm1d | nn.BatchNorm2d) and (
+        layer.running_mean is None or layer.running_var is None
+    ):
+        return "normalises by the batch it is given: it has no running statistics"
+    if isinstance(layer, nn.LeakyReLU) and not 0 <= layer.negative_slope <= 1:
+        return f"must have a slope in [0, 1], got {layer.negative_slope:g}"
+    if isinstance(layer, nn.Conv2d) and layer.padding_mode != "zeros":
+        return f"must pad with zeros, not with {layer.padding_mode!r}"
+    if isinstance(layer, nn.AvgPool2d) and layer.divisor_override is not None and layer.divisor_override < 0:
+        return f"must have a positive divisor, got {layer.divisor_override}"
+    if isinstance(layer, nn.Flatten) and layer.start_dim < 1:
+        return f"must leave the axis of samples alone (start_dim >= 1), got start_dim = {layer.start_dim}"
+    return None
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,18 +153,14 @@ def _norm_scale(layer: Any) -> Tensor:
 def chain_of(model: nn.Module) -> list[Affine | Profile]:
     """The model's layers as affine maps and scalar functions."""
     chain: list[Affine | Profile] = []
-    for name, layer in named_layers(model):
+    for _, layer in named_layers(model):
         if isinstance(layer, nn.ReLU):
             chain.append(profile_of(Relu()))
         elif isinstance(layer, nn.LeakyReLU):
-            if not 0 <= layer.negative_slope <= 1:
-                raise UnsupportedLayer(f"`LeakyReLU` at `{name}` must have a slope in [0, 1].")
             chain.append(profile_of(LeakyRelu(float(layer.negative_slope))))
         elif isinstance(layer, nn.Linear):
             chain.append(Affine(layer, "linear", layer.in_features + 1))
         elif isinstance(layer, nn.Conv2d):
-            if layer.padding_mode != "zeros":
-                raise UnsupportedLayer(f"`Conv2d` at `{name}` must pad with zeros.")
             terms = layer.in_channels // layer.groups * math.prod(layer.kernel_size) + 1
             chain.append(Affine(layer, "conv", terms))
         elif isinstance(layer, nn.BatchNorm1d | nn.BatchNorm2d):

@@ -17,8 +17,15 @@ class Problem:
     """Minimise offset_i + sum_s c_is psi(<w_s, x_i + delta> + b_s) over delta in the ball, for every row i.
 
     Args:
-        W: (m, d); b: (m,); c: (n, m) output weights times label; offset: (n,); x: (n, d); all float64;
-        ball: norm, box, and radii (n,) in float64; profile: psi.
+        W: (m, d) hidden weights, float64 like all tensors here.
+        b: (m,) biases.
+        c: (n, m) output weights times label, or differences of two logits' weights.
+        offset: (n,) the same of the output biases.
+        x: (n, d) samples.
+        ball: norm, box, and radii (n,).
+        profile: psi.
+        logits: (n, m) and (n,), sums of the two logits' absolute weights and biases, where c and offset are
+            differences: a margin that is taken as the difference of two evaluated logits rounds like these.
     """
 
     W: Tensor
@@ -28,6 +35,7 @@ class Problem:
     x: Tensor
     ball: Ball
     profile: Profile
+    logits: tuple[Tensor, Tensor] | None = None
 
     def __len__(self) -> int:
         return len(self.x)
@@ -40,6 +48,7 @@ class Problem:
             offset=self.offset[index],
             x=self.x[index],
             ball=self.ball.with_tau(self.tau[index]),
+            logits=None if self.logits is None else (self.logits[0][index], self.logits[1][index]),
         )
 
     @cached_property
@@ -95,5 +104,6 @@ class Problem:
         value = self.profile.value(z).abs()
         steep = max(abs(slope) for slope in self.profile.slopes)
         slope = torch.full_like(z, steep) if steep < torch.inf else 2 * z.abs() + self.gamma * size
-        error = self.c.abs() * (value + (1 + slope) * size)
-        return (self.gamma + FUNCTION) * (error.sum(dim=1) + self.offset.abs())
+        weight, offset = self.logits or (self.c.abs(), self.offset.abs())
+        error = weight * (value + (1 + slope) * size)
+        return (self.gamma + FUNCTION) * (error.sum(dim=1) + offset)

@@ -22,6 +22,17 @@ from karat.core.activations import (
 
 Scalar = Callable[[Tensor], Tensor]
 _BISECTIONS = 38
+_KNOWN = (
+    Relu,
+    LeakyRelu,
+    TruncatedRelu,
+    SmoothLeakyRelu,
+    QuadraticRelu,
+    Quadratic,
+    SmoothedRelu,
+    Softplus,
+    SmoothedTruncatedRelu,
+)
 
 
 @dataclass(frozen=True)
@@ -82,6 +93,8 @@ def profile_of(activation: Activation) -> Profile:
     >>> profile_of(TruncatedRelu()).knots
     (0.0, 1.0)
     """
+    if type(activation) not in _KNOWN:  # a subclass may be another function
+        raise TypeError(f"no certificate knows the activation `{type(activation).__name__}`.")
     phi, slope = activation, activation.derivative
     if isinstance(phi, Relu | LeakyRelu):
         low = phi.slope if isinstance(phi, LeakyRelu) else 0.0
@@ -102,10 +115,9 @@ def profile_of(activation: Activation) -> Profile:
         return Profile(phi, slope, (), (1,), (0.0, 1.0), (), sigma, lambda t: sigma * torch.special.ndtri(t))
     if isinstance(phi, Softplus):
         return Profile(phi, slope, (), (1,), (0.0, 1.0), (), 1.0, torch.special.logit)
-    if isinstance(phi, SmoothedTruncatedRelu):
-        top = math.erf(0.5 / (phi.sigma * math.sqrt(2)))
-        return Profile(phi, slope, (0.5,), (1, -1), (0.0, top), (0.0,), 1 + phi.sigma)
-    raise TypeError(f"no certificate knows the activation `{type(activation).__name__}`.")
+    assert isinstance(phi, SmoothedTruncatedRelu)
+    top = math.erf(0.5 / (phi.sigma * math.sqrt(2)))
+    return Profile(phi, slope, (0.5,), (1, -1), (0.0, top), (0.0,), 1 + phi.sigma)
 
 
 def odd_profile(activation: Activation, b: float) -> Profile:
@@ -126,6 +138,8 @@ def odd_profile(activation: Activation, b: float) -> Profile:
     def derivative(u: Tensor) -> Tensor:
         return activation.derivative(u + b) + activation.derivative(b - u)
 
+    if type(activation) not in (Relu, SmoothedRelu):  # a subclass may be another function
+        raise TypeError(f"no certificate knows the odd pair of `{type(activation).__name__}`.")
     if b == 0:  # phi(u) - phi(-u) = u for both
         return IDENTITY
     if isinstance(activation, Relu):
@@ -133,9 +147,8 @@ def odd_profile(activation: Activation, b: float) -> Profile:
         slopes = (min(inner, 1.0), max(inner, 1.0))
         jumps = (inner - 1, 1 - inner)
         return Profile(value, derivative, (-abs(b), abs(b)), (0, 0, 0), slopes, jumps, abs(b))
-    if isinstance(activation, SmoothedRelu):
-        centre = 1 + math.erf(b / (activation.sigma * math.sqrt(2)))
-        slopes = (min(centre, 1.0), max(centre, 1.0))
-        side = -1 if b < 0 else 1
-        return Profile(value, derivative, (0.0,), (side, -side), slopes, (0.0,), abs(b) + activation.sigma)
-    raise TypeError(f"no certificate knows the odd pair of `{type(activation).__name__}`.")
+    assert isinstance(activation, SmoothedRelu)
+    centre = 1 + math.erf(b / (activation.sigma * math.sqrt(2)))
+    slopes = (min(centre, 1.0), max(centre, 1.0))
+    side = -1 if b < 0 else 1
+    return Profile(value, derivative, (0.0,), (side, -side), slopes, (0.0,), abs(b) + activation.sigma)

@@ -110,7 +110,7 @@ class Quadric:
         rest += unit * (length + 2 * (nu + self.trace) * size)
         value = float(r @ v + nu * (v @ v) - v @ image) - rest**2 / (4 * (nu - self.top)) - nu * tau**2
         value -= unit * (length * size + (nu + self.trace) * (size**2 + 2 * tau**2) + length * tau)
-        return value, v * (tau / max(size, 1e-300))
+        return value, v * (tau / size) if size > 0 else v
 
     def _solve(self, r: Tensor, turned: Tensor, nu: float) -> Tensor:
         """-(nu - Q)^-1 r / 2."""

@@ -109,7 +109,7 @@ def target_of(model: Any, x: Tensor, y: Tensor, ball: Ball) -> Target:
         if len(ridge.A) == 1:
             y = fit_labels(y, 1).double()
         problem, owner = problem_of(ridge, x, y, ball)
-        _require_sizes(problem)
+        _require_sizes(problem, owner)
         return Target(classifier, x, y, ball, problem, owner, [], empty)
     chain = _deep_chain(model) if isinstance(model, Deep) else chain_of(model)
     if isinstance(model, nn.Module):
@@ -133,13 +133,14 @@ def _checked(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
     return x.detach().double(), y.detach()
 
 
-def _require_sizes(problem: Problem) -> None:
+def _require_sizes(problem: Problem, owner: Tensor) -> None:
     """Error bounds are relative: they hold while squares of products neither overflow nor round to zero."""
-    largest = max(float(problem.magnitude.max()), float(problem.c.abs().max()))
-    if not largest <= _LARGEST:
+    sizes = torch.maximum(problem.magnitude.amax(dim=1), problem.c.abs().amax(dim=1))
+    if not bool((sizes <= _LARGEST).all()):
+        sample = int(owner[int((~(sizes <= _LARGEST)).nonzero()[0])])
         raise ValueError(
             f"`certify` needs weights, inputs and radii whose products stay below {_LARGEST:g}, "
-            f"got {largest:.3g}: rescale the model."
+            f"got {float(sizes.max()):.3g} (first at sample {sample}): rescale the model or the data."
         )
     for weights in (problem.W, problem.c):
         size = float(weights.abs().max())

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from karat.certificates.layers import named_layers
+from karat.certificates.layers import UnsupportedLayer, named_layers
 from karat.certificates.problem import Problem
 from karat.certificates.profile import IDENTITY, Profile, odd_profile, profile_of
 from karat.core.activations import LeakyRelu, Relu
@@ -18,6 +18,7 @@ from karat.nets.linear import Linear
 from karat.nets.module import NetModule
 from karat.nets.odd_two_layer import OddTwoLayer
 from karat.nets.two_layer import TwoLayer
+from karat.nets.unaltered import alteration
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,18 +37,27 @@ class Ridge:
 
 
 def plain(model: Any) -> Any:
-    """The model in float64, detached, in evaluation mode; NaN or infinite weights are an error."""
-    if isinstance(model, NetModule):
+    """The model in float64, detached, in evaluation mode; NaN or infinite weights are an error.
+
+    Raises:
+        UnsupportedLayer: for a module that may compute something else than its layers say.
+        TypeError: for any other model that is not exactly one of karat's nets.
+    """
+    if type(model) is NetModule:
+        reason = alteration(model)
+        if reason:
+            raise UnsupportedLayer(f"no certificate knows what the module computes: it {reason}.")
         model = model.net()
     if isinstance(model, nn.Module):
+        named_layers(model)  # before the copy, which need not carry everything that was hung on the model
         model = copy.deepcopy(model).double().eval()
         tensors: dict[str, Tensor] = dict(model.state_dict())
-    elif isinstance(model, Linear | TwoLayer | OddTwoLayer | Deep):
+    elif type(model) in (Linear, TwoLayer, OddTwoLayer, Deep):  # a subclass may be another function
         model = model.replace(**{name: t.detach().double() for name, t in model.parameters().items()})
         tensors = model.parameters()
     else:
         raise TypeError(
-            f"`certify` knows karat's nets and torch.nn.Module, got {type(model).__name__}; "
+            f"`certify` knows karat's own nets and torch.nn.Module, got {type(model).__name__}; "
             "`smoothed_certificate` takes any callable."
         )
     for name, tensor in tensors.items():
@@ -143,5 +153,6 @@ def problem_of(ridge: Ridge, x: Tensor, y: Tensor, ball: Ball) -> tuple[Problem,
         flat[sample],
         ball.with_tau(radius[sample]),
         ridge.profile,
+        logits=(rows.abs() @ ridge.A.abs(), rows.abs() @ ridge.offset.abs()) if len(ridge.A) > 1 else None,
     )
     return problem, sample

@@ -196,6 +196,6 @@ ACTIVATIONS: dict[str, type[Activation]] = {
 
 def leaky_slope(activation: Activation) -> float | None:
     """Slope on the negative side of an activation whose only kink is at 0; None for all others."""
-    if isinstance(activation, Relu):
+    if type(activation) is Relu:
         return 0.0
-    return activation.slope if isinstance(activation, LeakyRelu) else None
+    return activation.slope if type(activation) is LeakyRelu else None

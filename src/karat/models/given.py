@@ -17,6 +17,9 @@ from karat.nets.module import NetClassifier, NetModule, as_classifier
 from karat.nets.net import Net
 from karat.nets.outputs import fit_labels, score_count
 from karat.nets.two_layer import TwoLayer
+from karat.nets.unaltered import alteration
+
+_TWO_LAYERS = ([nn.Linear, nn.ReLU, nn.Linear], [nn.Linear, nn.LeakyReLU, nn.Linear])
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,24 +114,19 @@ def _labels(model: Any, own: bool, x: Tensor, y: Tensor) -> Tensor:
 
 def _twin(model: Any, x: Tensor) -> TwoLayer | None:
     """The two-layer net that a model is: karat's own, or Linear, ReLU, Linear with at most two outputs."""
-    if isinstance(model, NetModule):
+    if type(model) is NetModule and alteration(model) is None:
         model = model.net()
-    if isinstance(model, TwoLayer) or x.dim() != 2:
-        return model if isinstance(model, TwoLayer) else None
-    if type(model) is not nn.Sequential or len(model) != 3:
+    if type(model) is TwoLayer or x.dim() != 2:  # a subclass may be another function
+        return model if type(model) is TwoLayer else None
+    if type(model) is not nn.Sequential or any(map(alteration, model.modules())):
         return None
-    first, middle, last = model.children()
-    if not isinstance(first, nn.Linear) or not isinstance(last, nn.Linear) or last.out_features > 2:
+    layers: list[Any] = list(model)
+    if [type(layer) for layer in layers] not in _TWO_LAYERS or layers[2].out_features > 2:
         return None
-    if not isinstance(middle, nn.ReLU | nn.LeakyReLU) or any(map(_hooked, model.modules())):
-        return None
+    first, middle, last = layers
     activation = LeakyRelu(middle.negative_slope) if isinstance(middle, nn.LeakyReLU) else Relu()
     # One score stays; of two logits the margin is a multiple +-1 of their difference.
     rows = torch.tensor([1.0] if last.out_features == 1 else [-1.0, 1.0]).to(x)
     c = None if last.bias is None else rows @ last.bias.detach()
     b = None if first.bias is None else first.bias.detach()
     return TwoLayer(first.weight.detach(), rows @ last.weight.detach(), b, c, activation)
-
-
-def _hooked(module: nn.Module) -> bool:
-    return bool(module._forward_hooks or module._forward_pre_hooks)

@@ -8,6 +8,7 @@ from torch import Tensor, fx, nn
 from torch.nn import functional
 
 from karat.nets.outputs import first_tensor
+from karat.nets.unaltered import alteration
 
 _RELUS = {torch.relu, torch.relu_, functional.relu, "relu", "relu_"}
 _FLATTENS = {torch.flatten, "flatten"}
@@ -22,6 +23,8 @@ def as_sequential(module: nn.Module, x: Tensor) -> nn.Sequential | None:
     Args:
         module: in eval mode; x: (n, ...) inputs of the shape it will be used on.
     """
+    if alteration(module) or type(module).__call__ is not nn.Module.__call__:
+        return None  # tracing reads `forward` of the class and sees nothing that was hung around it
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -63,6 +66,7 @@ def _layer_of_call(node: Any) -> nn.Module | None:
     if node.target in _RELUS:
         return nn.ReLU()
     if node.target in _FLATTENS:
-        rest = [*node.args[1:], *node.kwargs.values()]
-        return nn.Flatten() if rest == [1] else None
+        given = dict(zip(("start_dim", "end_dim"), node.args[1:], strict=False)) | node.kwargs
+        given.pop("input", None)
+        return nn.Flatten() if given in ({"start_dim": 1}, {"start_dim": 1, "end_dim": -1}) else None
     return None

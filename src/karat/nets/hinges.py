@@ -27,7 +27,7 @@ class Hinges:
 
 def hinges(net: Any, sign: Tensor) -> Hinges | None:
     """The hinges of a `TwoLayer` with such an activation; None for any other net."""
-    slope = leaky_slope(net.activation) if isinstance(net, TwoLayer) else None
+    slope = leaky_slope(net.activation) if type(net) is TwoLayer else None  # a subclass may be another map
     if slope is None:
         return None
     bias = net.a.new_zeros(net.m) if net.b is None else net.b

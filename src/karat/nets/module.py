@@ -13,6 +13,7 @@ from karat.nets.hinges import Hinges, hinges
 from karat.nets.line import Line, line
 from karat.nets.net import Net
 from karat.nets.outputs import score_count
+from karat.nets.unaltered import alteration
 
 
 class NetModule(torch.nn.Module):
@@ -120,7 +121,7 @@ def as_classifier(model: Any) -> Classifier:
     """The Classifier of a karat net, a torch.nn.Module, any callable on tensors, or a Classifier itself."""
     if isinstance(model, Classifier):
         return model
-    if isinstance(model, NetModule):
+    if type(model) is NetModule and alteration(model) is None:  # else it may not be the net's function
         model = model.net().replace(**{name: p.detach() for name, p in model.named_parameters()})
     if isinstance(model, Net):
         return NetClassifier(model)

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from karat.models.checkpoints.subject import Bench, Subject
+from karat.nets.unaltered import alteration
 from karat.nets.weight_layers import layer_calls
 from karat.probes.reconstruction import blurred, blurred_noise, filter_atoms
 
@@ -41,15 +42,21 @@ class FirstLayer:
 
 
 def find_first_layer(bench: Bench) -> FirstLayer | None:
-    """The layer called first if it is dense or a plain convolution on the whole input, else None."""
+    """The layer called first if it is dense or a plain convolution on the whole input, else None.
+
+    Reading: rows are features of the input only if the layer does nothing but multiply by them, so a subclass
+        and a layer with hooks count as unknown.
+    """
     called = layer_calls(bench.before.module, bench.x)
     if not called:
         return None
     name, given = called[0]
     part = dict(bench.before.module.named_modules()).get(name)
-    if isinstance(part, nn.Linear) and given.shape == (1, bench.x[0].numel()):
+    if part is None or alteration(part):
+        return None
+    if type(part) is nn.Linear and given.shape == (1, bench.x[0].numel()):
         return FirstLayer(name, 0, 0, bench.image or (given.shape[1],))
-    if isinstance(part, nn.Conv2d) and given.shape == bench.x[:1].shape and _plain(part):
+    if type(part) is nn.Conv2d and given.shape == bench.x[:1].shape and _plain(part):
         assert isinstance(part.padding, tuple)
         return FirstLayer(name, part.stride[0], part.padding[0], tuple(given.shape[1:]))
     return None

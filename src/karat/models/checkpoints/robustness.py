@@ -17,6 +17,7 @@ from karat.models.checkpoints.settings import ProbeSettings
 from karat.models.checkpoints.subject import Bench, Subject
 from karat.nets.chain import as_sequential
 from karat.nets.module import NetModule
+from karat.nets.unaltered import alteration
 
 LARGEST_MAP = 20_000
 """Numbers in the largest layer up to which linear relaxation fits into memory."""
@@ -150,7 +151,7 @@ def _proof(
 
 def why_no_certificate(module: nn.Module, x: Tensor) -> str:
     """The reason why a net cannot be certified here, empty if it can."""
-    if isinstance(module, NetModule):
+    if type(module) is NetModule and alteration(module) is None:
         return ""
     try:
         named_layers(as_sequential(module, x) or module)

@@ -1,0 +1,48 @@
+"""Whether calling a module computes what its class says: no hook, nothing exchanged on the instance."""
+
+from torch import Tensor, nn
+from torch.nn.modules import module as torch_module
+
+# Hooks on the backward pass count, too: bounds and attacks are pulled back through a layer by autograd.
+_HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
+
+
+def alteration(module: nn.Module) -> str | None:
+    """What may make this module compute something else than `type(module).forward`; None if nothing does.
+
+    Whoever reads a module by its class (a certificate, a closed-form attack, a feature in input space) must
+    also know that nothing was hung on it. Asked of one module, not of its parts.
+
+    Args:
+        module: any module.
+
+    Returns:
+        words that go on "the layer ...", such as "has a forward hook".
+
+    >>> layer = nn.ReLU()
+    >>> alteration(layer) is None
+    True
+    >>> handle = layer.register_forward_hook(lambda module, inputs, output: -output)
+    >>> alteration(layer)
+    'has a forward hook'
+    """
+    for name in _HOOKS:
+        if getattr(module, name):
+            return f"has a {_words(name)} hook"
+        if getattr(torch_module, f"_global{name}", None):
+            return f"runs under a {_words(name)} hook that is registered for all modules"
+    kind = type(module)
+    for name in vars(module):
+        if callable(getattr(kind, name, None)):
+            return f"has a `{name}` of its own"
+    if kind.forward.__module__ != kind.__module__ and kind.__module__.startswith("torch."):
+        return "has a class whose `forward` was exchanged"
+    for tensor in [*module.parameters(recurse=False), *module.buffers(recurse=False)]:
+        if type(tensor) not in (Tensor, nn.Parameter, nn.Buffer):
+            return f"holds a `{type(tensor).__name__}`, which may redefine arithmetic"
+    return None
+
+
+def _words(name: str) -> str:
+    """'_forward_pre_hooks' -> 'forward pre'."""
+    return name.removesuffix("_hooks").strip("_").replace("_", " ")
