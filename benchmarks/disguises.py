@@ -283,16 +283,16 @@ def _wrong(
     moves = ball.sample(x.expand(6, -1), generator=generator) * (1 - 1e-12)
     if ball.box is not None:
         moves = (x + moves).clamp(*ball.box) - x
-    points = [move for move in (*moves, witness, torch.zeros_like(x)) if _exactly_inside(move, x, ball)]
+    points = [move for move in (*moves, witness, torch.zeros_like(x)) if exactly_inside(move, x, ball)]
     margins = [exact_margin(net, x, move, int(y)) for move in points]
     lower = float(found.lower[i])
     beaten = math.isfinite(lower) and any(Fraction(lower) > margin for margin in margins)
     false_proof = found.status[i] == "robust" and any(margin <= 0 for margin in margins)
     false_break = found.status[i] == "broken" and exact_margin(net, x, witness, int(y)) >= 0
-    return beaten or false_proof or false_break or not _exactly_inside(witness, x, ball)
+    return beaten or false_proof or false_break or not exactly_inside(witness, x, ball)
 
 
-def _exactly_inside(delta: Tensor, x: Tensor, ball: Ball) -> bool:
+def exactly_inside(delta: Tensor, x: Tensor, ball: Ball) -> bool:
     """Whether a perturbation is allowed, for real numbers."""
     parts, tau = [abs(Fraction(v)) for v in delta.tolist()], Fraction(float(ball.tau))
     if ball.p == 1:

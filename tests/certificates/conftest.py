@@ -77,17 +77,27 @@ def random_problem(
     return Problem(normal(m, d), normal(m), normal(n, m), normal(n), x, Ball(p, radii, box), profile)
 
 
-@pytest.fixture(scope="session")
-def soundness() -> ModuleType:
-    """The soundness suite of the benchmarks, run here at a small size."""
-    path = Path(__file__).parents[2] / "benchmarks" / "soundness.py"
-    spec = importlib.util.spec_from_file_location("karat_benchmark_soundness", path)
+def _benchmark(name: str) -> ModuleType:
+    path = Path(__file__).parents[2] / "benchmarks" / f"{name}.py"
+    spec = importlib.util.spec_from_file_location(f"karat_benchmark_{name}", path)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
     spec.loader.exec_module(module)
     return module
+
+
+@pytest.fixture(scope="session")
+def soundness() -> ModuleType:
+    """The soundness suite of the benchmarks, run here at a small size."""
+    return _benchmark("soundness")
+
+
+@pytest.fixture(scope="session")
+def disguises() -> ModuleType:
+    """Its models that are not what their layers say, and those at degenerate scales."""
+    return _benchmark("disguises")
 
 
 @pytest.fixture
