@@ -250,11 +250,13 @@ def _exact(problem: Problem) -> Counter[str]:
     return count
 
 
-def run(problems: int, *, searches: int, seed: int, points: int = 33, box: bool = False) -> Counter[str]:
-    """Check at least so many problems, the kinds of nets in turn."""
+def run(
+    problems: int, *, searches: int, seed: int, points: int = 33, box: bool = False, first: int = 0
+) -> Counter[str]:
+    """Check at least so many problems, the kinds of nets in turn from number `first` on."""
     generator = torch.Generator().manual_seed(seed)
     total: Counter[str] = Counter()
-    number = seed  # chunks are shorter than a round of all kinds, so each begins elsewhere
+    number = first
     while total["problems"] < problems:
         twist = TWISTS[int(torch.randint(2 * len(TWISTS), (), generator=generator)) % len(TWISTS)]
         case = draw_case(number % KINDS, generator=generator, box=box, twist=twist)
@@ -266,7 +268,8 @@ def run(problems: int, *, searches: int, seed: int, points: int = 33, box: bool 
 def chunk(problems: int, *, searches: int, seed: int, box: bool) -> Counter[str]:
     """Three quarters of the problems of random nets, one quarter of disguised and degenerate models."""
     strange = problems // 4
-    total = run(problems - strange, searches=searches, seed=seed, box=box)
+    # A chunk may be shorter than a round of all kinds, so each begins elsewhere.
+    total = run(problems - strange, searches=searches, seed=seed, box=box, first=seed)
     total.update(disguises.run(strange, seed=seed))
     total["problems"] += total["disguised"] + total["degenerate"]
     return total
