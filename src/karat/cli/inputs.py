@@ -14,7 +14,8 @@ from karat.cli.errors import BAD_INPUT, Failure
 ModelName = Annotated[
     str,
     typer.Option(
-        metavar="MODULE:FUNCTION", help="Your function that makes the net: package.module:make_net."
+        metavar="MODULE:FUNCTION",
+        help="Your function that makes the net, package.module:make_net; it is imported: its code is run.",
     ),
 ]
 DataSource = Annotated[
