@@ -62,6 +62,7 @@ def require_few_cells(
     if cells > MOST_CELLS:
         factors = [
             *(f"{_digits(size)} of `{name}`" for name, size in sizes.items()),
+            *([f"{points} points"] if points > 1 else []),
             f"{_digits(seeds)} seeds",
         ]
         raise ValueError(
@@ -80,6 +81,9 @@ def _steps(text: str, hint: Any, name: str, owner: str) -> list[float | int]:
         start, stop, count = _fraction(parts[0]), _fraction(parts[1]), int(parts[2])
     except (ValueError, ZeroDivisionError):
         raise Mismatch(form) from None
+    except OverflowError:
+        most = f"at most {LONGEST_NUMBER} digits and exponents up to {LARGEST_EXPONENT}"
+        raise Mismatch(f"{form[:-1]}; its ends may have {most}.") from None
     if count < 2:
         raise Mismatch(f"{form[:-1]}, whose count is not at least 2.")
     if count > MOST_CELLS:
@@ -95,7 +99,7 @@ def _steps(text: str, hint: Any, name: str, owner: str) -> list[float | int]:
 def _fraction(text: str) -> Fraction:
     """An end of an axis, exactly, so that the steps of 0.1:0.5:5 are the numbers one would type."""
     if len(text) > LONGEST_NUMBER or any(abs(int(e)) > LARGEST_EXPONENT for e in _EXPONENT.findall(text)):
-        raise ValueError
+        raise OverflowError
     return Fraction(text)
 
 
