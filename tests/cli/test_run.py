@@ -69,6 +69,9 @@ def test_settings_change_the_config_and_collapse_the_grid(karat):
         ([*RUN, "--set", "mode=x"], f"`mode` of `{TOY.name}` must be one of ok, raise, diverge"),
         ([*RUN, "--seeds", "0"], f"`seeds` of `{TOY.name}` must be a whole number >= 1, got 0."),
         ([*RUN, "--workers", "-1"], "`--workers` must be a whole number >= 0, got -1."),
+        ([*RUN, "--workers", "100000"], "`--workers` must be at most "),
+        ([*RUN, "--seeds", "1000000000"], f"`{TOY.name}` would have 3,000,000,000 cells (3 of `d` x"),
+        ([*RUN, "--set", f"tau={'9' * 400}"], f"`tau` of `{TOY.name}` must be a number, got '999"),
         ([*RUN, "--device", "tpu"], "`--device` must be cpu or cuda, got 'tpu'."),
         ([*RUN, "--store", "file/store.sqlite"], "file/store.sqlite: the folder cannot be made"),
         ([*RUN, "--store", "file"], "file: not a karat store (not an SQLite file)."),
@@ -80,6 +83,13 @@ def test_bad_input_is_one_line_and_exit_code_2(karat, tmp_path, arguments, messa
     outcome = karat(*arguments, *json)
     assert outcome.code == 2
     assert outcome.complaint().startswith(message)
+
+
+def test_more_processes_than_a_machine_can_hold_are_refused_from_python():
+    from karat.lab.runner import make_local, most_workers
+
+    with pytest.raises(ValueError, match=f"`workers` must be at most {most_workers()} on this machine"):
+        make_local(most_workers() + 1)
 
 
 def test_cuda_is_asked_for_in_vain(karat, monkeypatch):

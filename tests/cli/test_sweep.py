@@ -1,4 +1,6 @@
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from karat_toys import TOY
 
 SWEEP = ("sweep", TOY.name, "--scale", "tiny", "--workers", "0")
@@ -71,6 +73,11 @@ def test_ctrl_c_in_a_sweep_is_exit_code_130(karat, monkeypatch):
         (["--grid", "width=1,2"], f"`{TOY.name}` has no setting `width`"),
         (["--grid", "d=1:2"], f"the axis `d` of `{TOY.name}` must be a list or start:stop:count"),
         (["--grid", "d=1,2", "--set", "d=1"], "`d` of `karat_toys:TOY` cannot be set and be an axis"),
+        (["--grid", "tau=1/0:2:3"], f"the axis `tau` of `{TOY.name}` must be a list or start:stop:count"),
+        (["--grid", "tau=1e1000000000:2:3"], f"the axis `tau` of `{TOY.name}` must be a list or"),
+        (["--grid", "tau=1:10:1000000000"], f"the axis `tau` of `{TOY.name}` must be a list or"),
+        (["--grid", f"tau={'9' * 400}:2:3"], f"the axis `tau` of `{TOY.name}` must be a list or"),
+        (["--seeds", "1000000000"], f"`{TOY.name}` would have 3,000,000,000 cells"),
         (["--adaptive", "mean"], "`--adaptive` must be VALUE=LEVEL"),
         (["--adaptive", "mean=x"], "`--adaptive` must be VALUE=LEVEL"),
         (["--adaptive", "mean=1", "--assume", "luck"], "`assume` of `Target` must be one of"),
@@ -120,3 +127,34 @@ def test_the_report_takes_a_scale(karat):
         2,
         "`--scale` must be one of tiny, quick, full, got 'huge'.",
     )
+
+
+words = st.one_of(
+    st.integers(),
+    st.floats(),
+    st.sampled_from(
+        ["", "d", "1e999999999", "1/0", "9" * 400, "nan", "-0", "0x1", "1_000", "none", "--json"]
+    ),
+    st.text(max_size=8),
+).map(str)
+pairs = st.builds("{}={}".format, st.sampled_from(["d", "tau", "mode", "mean", "width", ""]), words)
+axes = st.builds(
+    "{}={}".format, st.sampled_from(["d", "tau"]), st.lists(words, min_size=1, max_size=4).map(":".join)
+)
+options = st.one_of(
+    st.tuples(st.sampled_from(["--seeds", "--workers", "--least", "--confidence", "--engine"]), words),
+    st.tuples(st.sampled_from(["--scale", "--device", "--assume", "--scheduler"]), words),
+    st.tuples(st.just("--grid"), st.one_of(axes, pairs, words)),
+    st.tuples(st.sampled_from(["--set", "--adaptive"]), st.one_of(pairs, words)),
+)
+
+
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(options, max_size=4))
+def test_any_command_line_is_planned_or_refused_in_one_line(karat, monkeypatch, chosen):
+    monkeypatch.setattr("karat.lab.run_sweep", lambda *_, **__: 1 / 0)
+    outcome = karat("sweep", TOY.name, "--scale", "tiny", *(word for option in chosen for word in option))
+    assert outcome.out == ""
+    is_planned = "ZeroDivisionError" in outcome.err and outcome.code == 1
+    assert is_planned or outcome.code == 2
+    assert is_planned or len(outcome.err.splitlines()) == 1

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 
+from karat.core.tensor_files import FileError
 from karat.data.images import FILES, SETS, available, load_images
 
 
@@ -65,3 +66,23 @@ def test_a_missing_set_is_named_in_one_line(monkeypatch, tmp_path):
         load_images("svhn", train=True)
     with pytest.raises(ValueError, match="must be one of"):
         load_images("imagenet", train=True)
+
+
+@pytest.mark.parametrize(
+    ("arrays", "message"),
+    [
+        ({"x_train": np.zeros((2, 32, 32, 3), np.uint8)}, "must hold `y_train`; it holds x_train"),
+        ({"x_train": np.zeros((2, 32, 32, 3)), "y_train": np.zeros(2, int)}, "must hold bytes"),
+        ({"x_train": np.zeros((2, 3072), np.uint8), "y_train": np.zeros(2, int)}, r"got \(2, 3072\)"),
+        (
+            {"x_train": np.zeros((2, 32, 32, 3), np.uint8), "y_train": np.zeros(3, int)},
+            "for each of 2 images",
+        ),
+        ({"x_train": np.zeros((2, 32, 32, 3), np.uint8), "y_train": np.full(2, -1)}, "a class index"),
+    ],
+)
+def test_a_wrong_file_is_named_in_one_line(stored, arrays, message):
+    np.savez(stored / FILES["svhn"], **arrays)
+    with pytest.raises(FileError, match=message) as caught:
+        load_images("svhn", train=True)
+    assert FILES["svhn"] in str(caught.value)

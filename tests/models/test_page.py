@@ -61,6 +61,21 @@ def test_names_of_the_user_are_escaped(outside, tmp_path):
     assert not re.search(r"(src|href)=\"(?!data:|#)", text)
 
 
+def test_dollar_signs_in_layer_names_are_no_formulas(page):
+    def make(seed):
+        torch.manual_seed(seed)
+        net = nn.Sequential()
+        net.add_module(r"$\frac$", nn.Linear(5, 4))
+        net.add_module(r"a$\sqrt$", nn.ReLU())
+        net.add_module("$$", nn.Linear(4, 1))
+        return net
+
+    x = torch.randn(20, 5, generator=torch.Generator().manual_seed(0))
+    found, text = page(make(0), make(1), (x, x[:, 0].sign()))
+    assert [layer.name for layer in found.layers] == [r"$\frac$", "$$"]
+    assert '<span class="id">$$</span>' in text
+
+
 def test_mosaics_have_a_row_per_name_and_signed_pictures_lie_around_grey():
     pictures = np.random.default_rng(0).normal(size=(5, 4, 4, 3))
     shown = signed(pictures)

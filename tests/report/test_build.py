@@ -87,6 +87,16 @@ def test_a_partial_sweep_with_lost_cells_names_them(toy, store, fill, tmp_path, 
     assert "Left out of 5 cells: 2 diverged, 1 failed." in text
 
 
+def test_a_report_tells_no_folder_of_a_failed_cell(toy, store, fill, tmp_path, read_page):
+    error = "FileNotFoundError: [Errno 2] No such file or directory: '/home/ada/secret plans/digits.npz'"
+    fill("quick", status="failed", error=error)
+    page = build(store, tmp_path / "out", **toy.lists)
+    assert "No such file or directory: 'digits.npz'" in read_page(page).text
+    assert "ada" not in read_page(page).text
+    assert "secret" not in read_page(tmp_path / "out" / "benign.html").text
+    assert {record.error for record in store.records()} == {error}
+
+
 def test_nothing_but_divergence_is_inconclusive(toy, store, fill, tmp_path, read_page):
     fill("quick", status="diverged", error="diverged at step 3")
     text = read_page(build(store, tmp_path / "out", **toy.lists)).text

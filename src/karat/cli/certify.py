@@ -18,7 +18,10 @@ if TYPE_CHECKING:
 
 ModelName = Annotated[
     str,
-    typer.Option(help=f"package.module:FUNCTION or file.py:FUNCTION of your own, or {', '.join(KINDS)}."),
+    typer.Option(
+        help=f"package.module:FUNCTION or file.py:FUNCTION of your own, imported: its code is run; "
+        f"or {', '.join(KINDS)}."
+    ),
 ]
 Data = Annotated[
     str, typer.Option(help="File with x and y (.npz, .pt, .safetensors), or a set such as digits01.")

@@ -1,13 +1,13 @@
 """What the command certify is given: a model with its weights, samples with labels, and radii."""
 
 import math
-import os
-import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from karat.cli.errors import BAD_INPUT, Failure
+from karat.cli.errors import BAD_INPUT, Failure, one_line
+from karat.cli.inputs import allow_own_code
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -41,34 +41,32 @@ def load_net(kind: str, checkpoint: Path | None, trust_pickle: bool) -> Any:
             raise Failure(
                 f"`--model` must be one of {', '.join(KINDS)} or module:FUNCTION, got {kind!r}.", BAD_INPUT
             )
-        if os.getcwd() not in sys.path:
-            sys.path.insert(0, os.getcwd())
+        allow_own_code()
         return load_model(kind, checkpoint, trust_pickle=trust_pickle)
     if checkpoint is None:
         raise Failure(f"`--model {kind}` needs its weights: pass `--checkpoint`.", BAD_INPUT)
-    tensors = {
-        name: tensor.double() for name, tensor in read_state(checkpoint, trust_pickle=trust_pickle).items()
-    }
+    tensors = read_state(checkpoint, trust_pickle=trust_pickle)
+    for name, tensor in tensors.items():
+        if tensor.is_complex() or not bool(tensor.double().isfinite().all()):
+            raise Failure(f"`{name}` of `{checkpoint}` must hold finite real numbers.", BAD_INPUT)
     try:
-        return NETS[kind](**tensors)
-    except TypeError as error:
-        raise Failure(f"`{checkpoint}` does not fit `{kind}`: {error}.", BAD_INPUT) from error
+        return NETS[kind](**{name: tensor.double() for name, tensor in tensors.items()})
+    except (TypeError, ValueError) as error:
+        raise Failure(
+            f"`{checkpoint}` does not fit `{kind}`: {one_line(error).rstrip('.')}.", BAD_INPUT
+        ) from error
 
 
 def load_inputs(
     data: str, net: Any, samples: int, trust_pickle: bool
 ) -> "tuple[Tensor, Tensor, Tensor, int]":
     """Samples and labels as the model wants them, which ones they are, and how many there were."""
-    import torch
-
-    from karat.data.loading import evenly, load_samples
+    from karat.data.loading import choose_samples
 
     if samples < 1:
         raise ValueError(f"`--samples` must be a whole number >= 1, got {samples}.")
-    x, y = load_samples(data, trust_pickle=trust_pickle)
-    every = torch.arange(len(x))
-    chosen = evenly(every, every, samples)[0]
-    return x[chosen], _labels(net, x[chosen], y[chosen]), chosen, len(every)
+    found = choose_samples(data, samples, trust_pickle=trust_pickle)
+    return found.x, _labels(net, found.x, found.y), found.places, found.total
 
 
 def read_radii(tau: str | None, taus: str | None, chosen: "Tensor", count: int, trust_pickle: bool) -> Radii:
@@ -89,14 +87,17 @@ def read_radii(tau: str | None, taus: str | None, chosen: "Tensor", count: int, 
 
 
 def _own_radii(path: str, count: int, trust_pickle: bool) -> "Tensor":
-    from karat.core.tensor_files import read_tensor_file, tensors_of
+    from karat.core.tensor_files import FileError, plain_tensor, read_tensor_file
 
-    found = tensors_of(read_tensor_file(path, trust_pickle=trust_pickle), path)
-    if "tau" not in found:
-        raise ValueError(f"`{path}` must hold `tau`, one radius per sample.")
-    if found["tau"].shape != (count,):
-        raise ValueError(f"`tau` of `{path}` must hold {count} radii, got shape {tuple(found['tau'].shape)}.")
-    return found["tau"].double()
+    found = read_tensor_file(path, trust_pickle=trust_pickle)
+    if not isinstance(found, Mapping) or "tau" not in found:
+        raise FileError(f"`{path}` must hold `tau`, one radius per sample.")
+    radii = plain_tensor(found["tau"], "tau", path)
+    if radii.shape != (count,):
+        raise FileError(f"`tau` of `{path}` must hold {count} radii, got shape {tuple(radii.shape)}.")
+    if radii.is_complex() or not bool((radii.double().isfinite() & (radii.double() >= 0)).all()):
+        raise FileError(f"`tau` of `{path}` must hold finite numbers >= 0.")
+    return radii.double()
 
 
 def _labels(net: Any, x: "Tensor", y: "Tensor") -> "Tensor":

@@ -14,7 +14,8 @@ from karat.cli.errors import BAD_INPUT, Failure
 ModelName = Annotated[
     str,
     typer.Option(
-        metavar="MODULE:FUNCTION", help="Your function that makes the net: package.module:make_net."
+        metavar="MODULE:FUNCTION",
+        help="Your function that makes the net, package.module:make_net; it is imported: its code is run.",
     ),
 ]
 DataSource = Annotated[
@@ -29,9 +30,12 @@ Norm = Annotated[str, typer.Option(help="Norm of the ball: 1, 2 or inf.")]
 
 
 def allow_own_code() -> None:
-    """Let the user's modules in the working folder be imported."""
+    """Let the user's modules in the working folder be imported.
+
+    The folder comes last: a file there that is named like a package karat needs must not run in its place.
+    """
     if os.getcwd() not in sys.path:
-        sys.path.insert(0, os.getcwd())
+        sys.path.append(os.getcwd())
 
 
 def parse_numbers(text: str | None, option: str, names: str, kind: Callable[[str], float]) -> list[float]:

@@ -45,8 +45,13 @@ def parse_settings(settings: list[str] | None) -> dict[str, str]:
 
 def require_engine(engine: str, scheduler: str | None, workers: int | None) -> None:
     """Refuse engines and numbers of processes there are not."""
+    from karat.lab.runner import most_workers
+
     if workers is not None and workers < 0:
         raise Failure(f"`--workers` must be a whole number >= 0, got {workers}.", BAD_INPUT)
+    if workers is not None and workers > most_workers():
+        message = f"`--workers` must be at most {most_workers()} on this machine, got {workers}."
+        raise Failure(message, BAD_INPUT)
     if engine not in {"local", "dask"}:
         raise Failure(f"`--engine` must be local or dask, got {engine!r}.", BAD_INPUT)
     if scheduler is not None and engine != "dask":

@@ -55,6 +55,7 @@ def probe(
     from karat.data.loading import load_samples
     from karat.models import probe as run
     from karat.nets.loading import load_model
+    from karat.report.folders import without_folders
 
     allow_own_code()
     with bad_input():
@@ -77,7 +78,8 @@ def probe(
                 generator=torch.Generator().manual_seed(seed),
                 listener=listener,
             )
-    told = {role: path.name for role, path in names.items()} | {"model": model, "data": Path(data).name}
+    told = {role: path.name for role, path in names.items()}
+    told |= {"model": without_folders(model), "data": Path(data).name}
     page = found.write(out, told)
     if json:
         print_json(found.to_json() | {"names": told, "page": str(page)})

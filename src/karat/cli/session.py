@@ -1,6 +1,5 @@
 """What the commands that compute share: the store they open, the bar they show, Ctrl-C."""
 
-import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -8,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from karat.cli.errors import INTERRUPTED, Failure, bad_input
+from karat.cli.inputs import allow_own_code
 from karat.cli.options import device_settings, parse_settings, require_engine
 
 if TYPE_CHECKING:
@@ -44,8 +44,8 @@ def resumable(store: "Store", cells: Sequence["Cell"]) -> Iterator[None]:
 
 def experiment_named(name: str) -> "Experiment":
     """Find an experiment; one of the user's own code may lie in the working folder."""
-    if ":" in name and os.getcwd() not in sys.path:
-        sys.path.insert(0, os.getcwd())
+    if ":" in name:
+        allow_own_code()
     from karat.experiments.experiment import find_experiment
 
     with bad_input():

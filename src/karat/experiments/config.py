@@ -114,7 +114,17 @@ def read(value: Any, hint: Any, name: str, owner: str, *, text: bool = False) ->
     try:
         return _fit(value, hint, text)
     except Mismatch:
-        raise Mismatch(f"`{name}` of `{owner}` must be {_describe(hint)}, got {value!r}.") from None
+        raise Mismatch(f"`{name}` of `{owner}` must be {_describe(hint)}, got {shown(value)}.") from None
+
+
+def shown(value: Any) -> str:
+    """The value in a message, cut short where it is long.
+
+    >>> shown("wide"), len(shown("9" * 400))
+    ("'wide'", 80)
+    """
+    text = repr(value)
+    return text if len(text) <= 80 else f"{text[:77]}..."
 
 
 def _fit(value: Any, hint: Any, text: bool) -> Any:
@@ -156,9 +166,13 @@ def _fit_plain(value: Any, hint: Any, text: bool) -> Any:
     if isinstance(value, str) and (text or value in NON_FINITE):
         value = _number(value)
     _match(isinstance(value, Real), None)
+    try:
+        number = float(value)
+    except OverflowError:  # a whole number of more than 308 digits
+        raise Mismatch from None
     if hint is float:
-        return float(value)
-    return int(_match(isinstance(value, Integral) or float(value).is_integer(), value))
+        return number
+    return int(_match(isinstance(value, Integral) or number.is_integer(), value))
 
 
 def _number(text: str) -> int | float:

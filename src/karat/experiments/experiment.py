@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 from karat.experiments.config import config_from_json, config_to_json, hints, read, require_setting
+from karat.experiments.grid import require_few_cells
 from karat.experiments.record import config_hash
 
 if TYPE_CHECKING:
@@ -122,7 +123,8 @@ def cells(
         require_setting(name, known, experiment.name)
         if name in fixed:
             raise ValueError(f"`{name}` of `{experiment.name}` cannot be set and be an axis at once.")
-    axes = {name: axis for name, axis in {**preset.grid, **(grid or {})}.items() if name not in fixed}
+    varied_axes = {name: axis for name, axis in {**preset.grid, **(grid or {})}.items() if name not in fixed}
+    axes = require_few_cells(varied_axes, len(preset.points), count, experiment.name)
     configs = []
     for point, values in itertools.product(preset.points, itertools.product(*axes.values())):
         varied = {**point, **dict(zip(axes, values, strict=True))}

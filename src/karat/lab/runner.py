@@ -99,10 +99,17 @@ def cores() -> int:
     return os.cpu_count() or 1
 
 
+def most_workers() -> int:
+    """Return how many processes make sense at most: each takes 300 MB, and cells keep a core busy."""
+    return max(16, 4 * cores())
+
+
 def make_local(workers: int | None = None) -> Engine:
     """Return the engine of this machine: `workers` processes, one per core by default, 0 for this one."""
     if workers is not None and (isinstance(workers, bool) or not isinstance(workers, int) or workers < 0):
         raise ValueError(f"`workers` must be a whole number >= 0, got {workers!r}.")
+    if workers is not None and workers > most_workers():
+        raise ValueError(f"`workers` must be at most {most_workers()} on this machine, got {workers}.")
     return Inline() if workers == 0 else Local(workers or cores())
 
 

@@ -27,6 +27,8 @@ class ModelError(ValueError):
 def build_model(name: str) -> nn.Module:
     """Call a user's function of no arguments that returns a torch.nn.Module.
 
+    This imports the module and so runs its code, like any import.
+
     Args:
         name: "package.module:FUNCTION" or "folder/file.py:FUNCTION"; a class works as well. The module must
             be importable: the command line adds the working folder to the path, a program does so itself.
@@ -37,9 +39,10 @@ def build_model(name: str) -> nn.Module:
     home, colon, function = name.rpartition(":")
     if not colon or not home or not function:
         raise ModelError(f"a model is named package.module:FUNCTION or file.py:FUNCTION, got {name!r}.")
-    factory = getattr(_imported(home), function, None)
+    module = _imported(home)
+    factory = getattr(module, function, None)
     if factory is None:
-        raise ModelError(f"`{home}` has no `{function}`.")
+        raise ModelError(f"`{home}` has no `{function}`; it was read from {_origin(module)}.")
     if not callable(factory):
         raise ModelError(f"`{name}` must be a function that returns a model, got {type(factory).__name__}.")
     if isinstance(factory, nn.Module):
@@ -101,18 +104,27 @@ def fill_model(model: nn.Module, state: Mapping[str, Tensor], source: str | Path
         for name in own
         if name in state and state[name].shape != own[name].shape
     ]
+    unreal = [
+        name for name in own if name in state and state[name].is_complex() and not own[name].is_complex()
+    ]
     wrong = [
         f"{len(names)} {what} ({_some(names)})"
         for what, names in (
             ("missing", missing),
             ("unknown to the model", unknown),
             ("of another shape", reshaped),
+            ("with complex numbers", unreal),
         )
         if names
     ]
     if wrong:
         raise ModelError(f"the weights of `{source}` do not fit the model: {', '.join(wrong)}.")
-    model.load_state_dict(dict(state))
+    try:
+        model.load_state_dict(dict(state))
+    except RuntimeError as error:
+        raise ModelError(
+            f"the weights of `{source}` cannot be copied into the model: {_line(error)}"
+        ) from error
 
 
 def require_finite(model: nn.Module, source: str | Path) -> None:
@@ -141,6 +153,11 @@ def _imported(home: str) -> ModuleType:
         raise ModelError(f"the model's code `{home}` cannot be imported: {error}.") from error
     except Exception as error:
         raise ModelError(f"importing `{home}` failed: {type(error).__name__}: {_line(error)}") from error
+
+
+def _origin(module: ModuleType) -> str:
+    """Where a module comes from: an installed package of the same name goes before the user's own."""
+    return getattr(module, "__file__", None) or "no file"
 
 
 def _require_no_arguments(factory: Any, name: str) -> None:

@@ -19,6 +19,7 @@ from karat.report.collect import Content, Run, collect
 from karat.report.embed import data_uri
 from karat.report.figures import FIGURES
 from karat.report.figures.picture import Picture, describe, number, varying
+from karat.report.folders import without_folders
 from karat.report.pages import environment, replace_file
 from karat.report.sweeps import sweep_views
 from karat.report.typeset import typeset
@@ -119,11 +120,11 @@ def _plates(run: Run) -> list[Plate]:
     if run.name not in FIGURES or not run.records:
         return []
     try:
-        pictures = FIGURES[run.name](run.records)
+        return [_plate(run, picture) for picture in FIGURES[run.name](run.records)]
     except (LookupError, TypeError, ValueError, ArithmeticError) as error:
-        reason = f"The records do not fit this figure ({type(error).__name__}: {error})."
+        what = without_folders(f"{type(error).__name__}: {error}")
+        reason = f"The records do not fit this figure ({what})."
         return [Plate(run=run, title="No figure", caption=reason, image=None)]
-    return [_plate(run, picture) for picture in pictures]
 
 
 def _plate(run: Run, picture: Picture) -> Plate:
@@ -145,6 +146,7 @@ def _environment() -> Environment:
     own.filters["number"] = lambda value: "" if value is None else number(value)
     own.filters["describe"] = describe
     own.filters["typeset"] = typeset
+    own.filters["without_folders"] = without_folders
     own.globals["varying"] = varying
     return own
 

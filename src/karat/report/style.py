@@ -36,6 +36,15 @@ def finish(ax: Axes, *, x: str, y: str, title: str = "", legend: bool = True) ->
         ax.legend(frameon=False, fontsize=8)
 
 
+def literal(text: str) -> str:
+    """Text of a user that is drawn as it is: matplotlib would read a formula between two dollar signs.
+
+    >>> literal("price$of$noise")
+    'price\\\\$of\\\\$noise'
+    """
+    return text.replace("$", r"\$")
+
+
 def curve_with_band(
     ax: Axes,
     x: Sequence[float],

@@ -15,7 +15,7 @@ from karat.lab.store import Store
 from karat.lab.summary import Group, summarise
 from karat.report.embed import data_uri
 from karat.report.figures.picture import number
-from karat.report.style import FAINT, INK, PALETTE, finish, new_figure
+from karat.report.style import FAINT, INK, PALETTE, finish, literal, new_figure
 
 MOST_PANELS, MOST_MAPS, MOST_NUMBERS = 4, 6, 150
 MARKS = {"above": "▲", "below": "▼", "open": "?"}
@@ -131,6 +131,8 @@ def _curve(axes: Axes, groups: Sequence[Group], name: str, column: str) -> None:
     points = [(group.config[column], group.averages[name]) for group in groups if name in group.averages]
     if all(isinstance(x, int | float) for x, _ in points):
         points.sort(key=lambda point: point[0])
+    else:
+        points = [(literal(number(x)), average) for x, average in points]
     x = [value for value, _ in points]
     means = np.array([average.mean for _, average in points])
     ends = np.array(
@@ -138,7 +140,7 @@ def _curve(axes: Axes, groups: Sequence[Group], name: str, column: str) -> None:
     )
     bars = np.abs(ends.T - means) if len(points) else np.zeros((2, 0))
     axes.errorbar(x, means, yerr=bars, color=PALETTE[0], marker="o", markersize=3, linewidth=1.2, capsize=2)
-    finish(axes, x=column, y="mean and 95% interval", title=name, legend=False)
+    finish(axes, x=literal(column), y="mean and 95% interval", title=literal(name), legend=False)
 
 
 def _map(
@@ -165,6 +167,6 @@ def _map(
     axes.figure.colorbar(mesh, ax=axes, fraction=0.05, pad=0.02).ax.tick_params(labelsize=7, colors=INK)
     for axis, (_, values) in ((axes.yaxis, rows), (axes.xaxis, columns)):
         step = max(1, -(-len(values) // 8))
-        axis.set_ticks(range(0, len(values), step), [number(value) for value in values[::step]])
-    finish(axes, x=columns[0], y=rows[0], title=name, legend=False)
+        axis.set_ticks(range(0, len(values), step), [literal(number(value)) for value in values[::step]])
+    finish(axes, x=literal(columns[0]), y=literal(rows[0]), title=literal(name), legend=False)
     axes.grid(visible=False)

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import PercentFormatter
 
-from karat.report.style import FAINT, INK, LINES, PALETTE, finish
+from karat.report.style import FAINT, INK, LINES, PALETTE, finish, literal
 
 Values = Mapping[str, Any]
 COLOURS = {"start": "#7a7a7a", "before": PALETTE[1], "after": PALETTE[0]}
@@ -202,7 +202,7 @@ def _rows(count: int, panels: int, widths: Sequence[float]) -> tuple[Figure, lis
 
 
 def _layer_names(axes: Axes, names: Sequence[str]) -> None:
-    axes.set_yticks(range(len(names)), names)
+    axes.set_yticks(range(len(names)), [literal(name) for name in names])
     axes.set_ylim(len(names) - 0.4, -0.6)
 
 

@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 from karat.report.checkpoints import charts
 from karat.report.checkpoints.mosaics import mosaic, ranged, signed
 from karat.report.embed import data_uri
+from karat.report.folders import without_folders
 from karat.report.pages import environment
 
 CLASSES = {"yes": "holds", "no": "out-of-regime", "unclear": "inconclusive", "unknown": "not-run"}
@@ -33,6 +34,7 @@ def render_probe(values: Values, pictures: Any, names: Mapping[str, str] | None 
         "pretty": pretty,
         "share": share,
         "thousands": "{:,}".format,
+        "without_folders": without_folders,
     }
     return templates.get_template("probe.html.j2").render(
         probe=values,
