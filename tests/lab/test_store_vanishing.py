@@ -2,7 +2,6 @@
 
 import os
 import shutil
-import signal
 import subprocess
 import sys
 import time
@@ -12,7 +11,7 @@ import pytest
 from karat_toys import TOY
 
 from karat.experiments.experiment import cells
-from karat.lab import Store, StoreError, run_cells
+from karat.lab import Store, StoreError
 
 
 def delete(path):
@@ -90,6 +89,7 @@ def test_the_replacement_is_not_written_by_the_driver_of_the_old_file(tmp_path, 
         ]
 
 
+@pytest.mark.slow
 def test_a_sweep_whose_store_is_deleted_says_so_and_resumes_without_loss(tmp_path):
     path, log = tmp_path / "store.sqlite", tmp_path / "log"
     settings = ["--scale", "tiny", "--seeds", "10", "--workers", "1", "--store", str(path)]
@@ -146,32 +146,3 @@ def test_a_relative_path_means_the_same_file_after_a_change_of_folder(tmp_path, 
     assert list((tmp_path / "elsewhere").iterdir()) == []
     with Store(tmp_path / "store.sqlite") as store:
         assert store.records() == [make_record()]
-
-
-def test_a_stopped_driver_does_not_keep_its_cell_for_ever(store, tmp_path, monkeypatch):
-    monkeypatch.setattr("karat.lab.backlog.PATIENCE", 0.5)
-    (cell,) = cells(TOY, "tiny", 1, {"d": 1})
-    holder = subprocess.Popen(
-        [sys.executable, "-c", HOLDER, str(store.path), *map(str, cell.key)],
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    try:
-        assert holder.stdout.readline() == "taken\n"
-        holder.send_signal(signal.SIGSTOP)
-        (record,) = run_cells([cell], store, workers=0)
-        assert record.status == "done"
-    finally:
-        holder.kill()
-        holder.communicate()
-
-
-HOLDER = """
-import sys, time
-from types import SimpleNamespace
-from karat.lab.reservations import Reservations
-with Reservations(sys.argv[1]) as reservations:
-    assert reservations.take(SimpleNamespace(key=(sys.argv[2], sys.argv[3], int(sys.argv[4]))))
-    print("taken", flush=True)
-    time.sleep(600)
-"""

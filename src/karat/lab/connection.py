@@ -13,9 +13,15 @@ from karat.lab import schema
 PATIENCE = 60.0
 """Seconds to wait for another process that is writing."""
 
+DAMAGE = (sqlite3.DatabaseError, UnicodeDecodeError)
+"""What reading a damaged file raises; the second where SQLite's own message quotes bytes that are no text."""
+
 
 class StoreError(Exception):
     """A store cannot be opened, read or written; the message is one line that names the file."""
+
+
+_DAMAGED = "not a karat store any more (the file is damaged); `karat store repair` saves what can be read."
 
 
 @contextmanager
@@ -27,6 +33,8 @@ def guard(path: Path) -> Iterator[None]:
         raise StoreError(f"{path}: {error}") from error
     except sqlite3.Error as error:
         raise StoreError(f"{path}: {_reason(error)}") from error
+    except UnicodeDecodeError as error:
+        raise StoreError(f"{path}: {_DAMAGED}") from error
     except OSError as error:
         raise StoreError(f"{path}: the folder cannot be made ({error.strerror}).") from error
 
@@ -55,7 +63,7 @@ def open_to_salvage(path: Path) -> sqlite3.Connection:
         with suppress(schema.ForeignError):  # the marks may be what is damaged
             schema.check(connection)
         schema.show_as_present(connection)
-    except sqlite3.DatabaseError as error:
+    except DAMAGE as error:
         if _code(error) in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_BUSY):
             connection.close()
             raise
@@ -156,8 +164,6 @@ def _reason(error: sqlite3.Error) -> str:
         sqlite3.SQLITE_CANTOPEN: "the store cannot be opened (no access to the file or its folder).",
         sqlite3.SQLITE_BUSY: f"another program has kept the store locked for {PATIENCE:.0f} s.",
         sqlite3.SQLITE_NOTADB: "not a karat store (not an SQLite file).",
-        sqlite3.SQLITE_CORRUPT: (
-            "not a karat store any more (the file is damaged); `karat store repair` saves what can be read."
-        ),
+        sqlite3.SQLITE_CORRUPT: _DAMAGED,
     }
     return reasons.get(_code(error), f"not a karat store, or a damaged one ({error}).")

@@ -21,7 +21,7 @@ FIXED = (
     "source",
 )
 
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+_FORMULA = ("=", "+", "-", "@", "\t")
 
 
 def write_jsonl(records: Sequence[Record], stream: TextIO) -> None:

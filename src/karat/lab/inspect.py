@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from karat.lab import users
-from karat.lab.connection import StoreError, guard, open_to_salvage, open_to_write, unused
+from karat.lab.connection import DAMAGE, StoreError, guard, open_to_salvage, open_to_write, unused
 from karat.lab.row import COLUMNS, Row, unsealed
 from karat.lab.store import Store
 
@@ -127,7 +127,7 @@ def _write(fresh: Path, rows: Iterable[Row], damaged: sqlite3.Connection) -> Non
         marks = ", ".join("?" * len(Row._fields))
         target.executemany(f"INSERT INTO cells ({COLUMNS}) VALUES ({marks})", rows)
         for table, columns in _OTHER_TABLES.items():
-            with suppress(sqlite3.DatabaseError):
+            with suppress(*DAMAGE):
                 for row in damaged.execute(f"SELECT {columns} FROM {table}"):
                     with suppress(ValueError):
                         unsealed(row)
@@ -149,7 +149,7 @@ def _readable(connection: sqlite3.Connection) -> Iterator[Row]:
     """Every row that can be read, some of them more than once."""
     names: set[str] = set()
     for order in ("ASC", "DESC"):
-        with suppress(sqlite3.DatabaseError):
+        with suppress(*DAMAGE):
             key = f"experiment {order}, config_hash {order}, seed {order}"
             for row in _query(connection, f"ORDER BY {key}"):
                 names.add(str(row.experiment))
@@ -163,7 +163,7 @@ def _below(connection: sqlite3.Connection, experiment: str, prefix: str) -> Iter
     where = "WHERE experiment = ? AND config_hash >= ? AND config_hash < ?"
     try:
         yield from _query(connection, where, (experiment, prefix, prefix + "g"))
-    except sqlite3.DatabaseError:
+    except DAMAGE:
         if len(prefix) < _DEPTH:
             for digit in _HEX:
                 yield from _below(connection, experiment, prefix + digit)

@@ -107,7 +107,9 @@ def parse(text: str) -> Record:
     """Rebuild a record from its text; a ValueError for every other text, however odd."""
     try:
         record = Record.from_json(text)
-        fits = all(isinstance(getattr(record, name), kind) for name, kind in _TYPES.items())
+        fits = isinstance(text, str) and all(
+            isinstance(getattr(record, name), kind) for name, kind in _TYPES.items()
+        )
         named = f"{record.key}{record.version}{record.source}".encode()  # what has no bytes names no cell
     except (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError) as error:
         raise ValueError(_NO_RECORD) from error
