@@ -114,10 +114,10 @@ def test_a_changed_number_is_left_out_everywhere_and_computed_again(karat, tmp_p
     assert outcome.code == 1
     assert set(outcome.out.splitlines()) < set(sound.splitlines())
     assert len(outcome.out.splitlines()) == 1 + 3
-    assert "3 damaged records are left out, the first: karat_toys:TOY" in outcome.err
+    assert "damaged records left out: 3, the first: karat_toys:TOY" in outcome.err
     outcome = karat("store", "ls", "--json")
     assert [row["done"] for row in outcome.json["experiments"]] == [3]
-    assert "3 damaged records are left out" in outcome.err
+    assert "damaged records left out: 3" in outcome.err
     assert karat("report", "--out", "pages").code == 0
     assert karat(*RUN).code == 0
     rows = csv.DictReader(io.StringIO(karat("store", "export").out))

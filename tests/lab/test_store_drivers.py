@@ -168,6 +168,23 @@ def test_a_stopped_driver_does_not_keep_its_cells_for_ever(store, holder, monkey
     assert [record.status for record in run_cells(wanted, store, workers=0)] == ["done"] * 3
 
 
+def test_long_cells_of_another_driver_are_waited_for_longer(store, holder, make_record, meanwhile):
+    """A cell that took an hour is not begun again after a minute."""
+    (cell,) = cells(TOY, "tiny", 1, {"d": 1})
+    store.put(make_record(TOY.name, config={"d": 9}, seconds=3600.0))
+    holder(cell)
+    looks = []
+
+    def pass_a_minute(seconds):
+        looks.append(seconds)
+        backlog.time.monotonic = lambda: 60.0 * len(looks) + start
+
+    start = time.monotonic()
+    meanwhile(pass_a_minute)
+    assert run_cells([cell], store, workers=0)[0].status == "done"
+    assert len(looks) == 601  # ten hours, and a minute
+
+
 def test_an_adaptive_sweep_goes_on_with_what_another_driver_has_found(store, holder, tmp_path, meanwhile):
     log = tmp_path / "log"
     target = Target(value="threads", level=0.5, least=2)

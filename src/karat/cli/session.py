@@ -31,7 +31,7 @@ def open_store(path: Path | None, *, read_only: bool = False) -> Iterator["Store
     if store.damaged:
         count, (name, reason) = len(store.damaged), next(iter(store.damaged.items()))
         print(
-            f"karat: {store.path}: {count} damaged records are left out, the first: {name}: {reason} "
+            f"karat: {store.path}: damaged records left out: {count}, the first: {name}: {reason} "
             "`karat store verify` names them; running their cells again replaces them.",
             file=sys.stderr,
         )

@@ -97,7 +97,7 @@ def export(
         with bad_input(), out.open("w", encoding="utf-8", newline="") as stream:
             writers[kind](records, stream)
     if place.damaged:
-        raise Failure(f"what was written lacks {len(place.damaged)} damaged records.")
+        raise Failure(f"damaged records missing from what was written: {len(place.damaged)}.")
 
 
 @app.command("verify")

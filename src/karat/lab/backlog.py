@@ -3,6 +3,7 @@
 import time
 from collections import deque
 from collections.abc import Sequence
+from functools import cached_property
 
 from karat.experiments.experiment import Cell
 from karat.lab.engine import Feed
@@ -13,7 +14,8 @@ LOOK = 0.1
 """Seconds between two looks at what other drivers have in hand, when there is nothing else to do."""
 
 PATIENCE = 60.0
-"""Seconds, at least, after which a driver that seems to stand still is no longer waited for."""
+"""Seconds, at least, after which a driver that seems to stand still is no longer waited for; where cells
+take long it is ten times the longest one."""
 
 
 def in_order(cells: Sequence[Cell]) -> Feed:
@@ -42,7 +44,7 @@ class Backlog:
         self._ready: deque[Cell] = deque()
         self._elsewhere: dict[tuple[str, str, int], Cell] = {}
         self._borrowed: list[Cell] = []
-        self._moved, self._longest = time.monotonic(), 0.0
+        self._moved = time.monotonic()
 
     def __call__(self) -> Cell | None:
         """Return the next cell nobody has finished or has in hand."""
@@ -53,10 +55,10 @@ class Backlog:
                 return cell
         return next((cell for cell in list(self._elsewhere.values()) if self._take(cell)), None)
 
-    def done(self, key: tuple[str, str, int], seconds: float) -> None:
-        """Give back a cell whose record is in the store; `seconds` is what it took."""
+    def done(self, key: tuple[str, str, int]) -> None:
+        """Give back a cell whose record is in the store."""
         self._reservations.drop(key)
-        self._moved, self._longest = time.monotonic(), max(seconds, self._longest)
+        self._moved = time.monotonic()
 
     def borrowed(self) -> list[Cell]:
         """Return the cells that other drivers have finished since the last call."""
@@ -98,4 +100,12 @@ class Backlog:
 
     def _stands_still(self) -> bool:
         """Whether nothing was finished for long: a stopped driver keeps its cells, but not for ever."""
-        return time.monotonic() - self._moved > max(PATIENCE, 10 * self._longest)
+        quiet = time.monotonic() - self._moved
+        return bool(self._elsewhere) and quiet > PATIENCE and quiet > 10 * self._longest
+
+    @cached_property
+    def _longest(self) -> float:
+        """CPU seconds of the longest cell known of the experiments that others are at."""
+        names = {cell.experiment for cell in self._elsewhere.values()}
+        rows = (row for name in names for row in self._store.rows("WHERE experiment = ?", (name,)))
+        return max((row.cpu_seconds for row in rows), default=0.0)

@@ -123,14 +123,20 @@ def _prepared(connection: sqlite3.Connection) -> sqlite3.Connection:
 
 def _with_journal(path: Path, journal: Path) -> sqlite3.Connection:
     """Join a file and its journal in memory."""
-    with TemporaryDirectory() as folder:
-        copy = Path(folder) / "store.sqlite"
-        shutil.copyfile(path, copy)
-        shutil.copyfile(journal, copy.with_name(f"{copy.name}-wal"))
-        memory = sqlite3.connect(":memory:", isolation_level=None)
-        memory.text_factory = _text
-        with closing(_connect(copy, "mode=rw")) as source:
-            source.backup(memory)
+    memory = sqlite3.connect(":memory:", isolation_level=None)
+    memory.text_factory = _text
+    try:
+        with TemporaryDirectory() as folder:
+            copy = Path(folder) / "store.sqlite"
+            shutil.copyfile(path, copy)
+            shutil.copyfile(journal, copy.with_name(f"{copy.name}-wal"))
+            with closing(_connect(copy, "mode=rw")) as source:
+                source.backup(memory)
+    except BaseException as error:
+        memory.close()
+        if isinstance(error, OSError):
+            raise schema.SchemaError(f"there is no room to copy its journal ({error.strerror}).") from error
+        raise
     return memory
 
 

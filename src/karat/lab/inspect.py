@@ -95,8 +95,11 @@ def repair(path: Path) -> Salvage:
             except BaseException:
                 _move(fresh, None)
                 raise
-        _move(place, backup)
-        fresh.rename(place)
+        try:
+            _move(place, backup)
+            fresh.rename(place)
+        except OSError as error:
+            raise StoreError(f"{path}: cannot be renamed ({error.strerror}).") from error
     return Salvage(records=len(saved), left=left, backup=backup)
 
 

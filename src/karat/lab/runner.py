@@ -82,7 +82,7 @@ def drive(
         with closing(engine.compute(backlog)) as records:
             for record in records:
                 store.put(record)
-                backlog.done(record.key, record.cpu_seconds)
+                backlog.done(record.key)
                 listener.advance(record)
                 yield record
                 yield from _borrowed(backlog, store, listener)
