@@ -194,3 +194,16 @@ def test_no_damaged_copy_shows_a_wrong_number(tmp_path, make_record):
         for file in tmp_path.glob("copy*"):
             file.unlink()
     assert min(seen[how] for how in ("refused", "noticed", "sound", "repaired")) > 20, seen
+
+
+def test_a_file_that_sqlite_cannot_even_complain_about_is_one_line(tmp_path, make_record):
+    """Its message quotes the damaged bytes, which are no text."""
+    path = tmp_path / "store.sqlite"
+    with Store(path) as store:
+        store.put(make_record())
+    path.write_bytes(path.read_bytes().replace(b"cells_light ON", b"cells_light \xccN"))
+    with pytest.raises(StoreError, match="the file is damaged") as caught:
+        Store(path, read_only=True)
+    assert "\n" not in str(caught.value)
+    with pytest.raises(StoreError, match="no record can be read; the file is left as it is"):
+        repair(path)
