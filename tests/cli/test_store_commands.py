@@ -69,7 +69,8 @@ def test_report_reads_the_store_and_needs_one(karat, tmp_path):
 
 def test_verify_counts_and_names_what_is_wrong(karat, tmp_path):
     karat(*RUN)
-    assert karat("store", "verify", "--json").json == {"schema": 3, "records": 6, "problems": []}
+    found = karat("store", "verify", "--json").json
+    assert found == {"schema": 4, "records": 6, "without_digest": 0, "problems": []}
     assert "sound" in karat("store", "verify").out
     with closing(sqlite3.connect(tmp_path / "store.sqlite")) as connection, connection:
         connection.execute("UPDATE cells SET record = '{}' WHERE seed = 0")
@@ -100,3 +101,50 @@ def test_parquet_holds_typed_columns(karat, tmp_path):
     assert [row["values.mean"] for row in rows] == [line["values"].get("mean") for line in lines]
     assert [row["values.curve"] for row in rows] == [line["values"].get("curve") for line in lines]
     assert {type(row["config.d"]) for row in rows} == {int}
+
+
+def test_a_changed_number_is_left_out_everywhere_and_computed_again(karat, tmp_path):
+    karat(*RUN)
+    sound = karat("store", "export").out
+    with closing(sqlite3.connect(tmp_path / "store.sqlite")) as connection, connection:
+        connection.execute(
+            "UPDATE cells SET record = replace(record, '\"mean\":', '\"mean\":1') WHERE seed = 0"
+        )
+    outcome = karat("store", "export")
+    assert outcome.code == 1
+    assert set(outcome.out.splitlines()) < set(sound.splitlines())
+    assert len(outcome.out.splitlines()) == 1 + 3
+    assert "damaged records left out: 3, the first: karat_toys:TOY" in outcome.err
+    outcome = karat("store", "ls", "--json")
+    assert [row["done"] for row in outcome.json["experiments"]] == [3]
+    assert "damaged records left out: 3" in outcome.err
+    assert karat("report", "--out", "pages").code == 0
+    assert karat(*RUN).code == 0
+    rows = csv.DictReader(io.StringIO(karat("store", "export").out))
+    assert [row["values.mean"] for row in rows] == [
+        row["values.mean"] for row in csv.DictReader(io.StringIO(sound))
+    ]
+    assert karat("store", "verify").code == 0
+
+
+def test_records_of_an_older_layout_are_said_to_have_no_digest(karat, tmp_path):
+    karat(*RUN)
+    with closing(sqlite3.connect(tmp_path / "store.sqlite")) as connection, connection:
+        connection.execute("UPDATE cells SET digest = NULL WHERE seed = 0")
+    assert "3 records, written before there were any" in karat("store", "verify").out
+    assert karat("store", "verify").code == 0
+
+
+def test_repair_of_a_newer_store_is_one_line_and_exit_code_1(karat, tmp_path):
+    karat(*RUN)
+    with closing(sqlite3.connect(tmp_path / "store.sqlite")) as connection, connection:
+        connection.execute("UPDATE schema SET version = 99")
+    outcome = karat("store", "repair")
+    assert outcome.code == 1
+    assert "written by a newer karat (schema 99" in outcome.complaint()
+    assert not (tmp_path / "store.sqlite.damaged").exists()
+
+
+def test_repair_needs_a_store(karat):
+    outcome = karat("store", "repair", "--store", "nowhere.sqlite")
+    assert (outcome.code, outcome.complaint()) == (2, "nowhere.sqlite: there is no store here.")

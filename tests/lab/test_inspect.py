@@ -2,6 +2,7 @@
 
 import sqlite3
 from contextlib import closing
+from pathlib import Path
 
 import pytest
 
@@ -15,11 +16,11 @@ COUNT = 400
 def path(tmp_path, make_record):
     file = tmp_path / "store.sqlite"
     with Store(file) as store:
-        store._connection.execute("BEGIN")
+        store._file.connection.execute("BEGIN")
         for d in range(COUNT // 4):
             for seed in range(4):
                 store.put(make_record(d=d, seed=seed, values={"curve": [0.5] * 40}))
-        store._connection.execute("COMMIT")
+        store._file.connection.execute("COMMIT")
     return file
 
 
@@ -33,7 +34,7 @@ def damage(file, share):
 
 def test_a_sound_store_is_sound(path):
     health = verify(path)
-    assert (health.records, health.problems) == (COUNT, ())
+    assert (health.records, health.without_digest, health.problems) == (COUNT, 0, ())
 
 
 def test_records_in_the_wrong_place_and_unreadable_ones_are_named(path):
@@ -42,6 +43,7 @@ def test_records_in_the_wrong_place_and_unreadable_ones_are_named(path):
         change = "UPDATE cells SET {} WHERE config_hash = ? AND seed = ?"
         connection.execute(change.format("record = '{}'"), rows[0])
         connection.execute(change.format("status = 'failed'"), rows[1])
+        connection.execute("UPDATE cells SET digest = NULL")
     problems = verify(path).problems
     assert len(problems) == 2
     assert any("is not a record of karat" in text for text in problems)
@@ -98,3 +100,59 @@ def test_repair_keeps_plans_and_benchmarks(path):
     repair(path)
     with Store(path, read_only=True) as store:
         assert (store.sweeps(), store.benchmarks()) == before
+
+
+def test_repair_leaves_out_what_does_not_match_its_digest_and_says_so(path):
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("UPDATE cells SET record = replace(record, '0.5', '0.7') WHERE seed = 1")
+    salvage = repair(path)
+    assert (salvage.records, len(salvage.left)) == (COUNT * 3 // 4, COUNT // 4)
+    assert set(salvage.left.values()) == {"it does not match its digest."}
+    with Store(path, read_only=True) as store:
+        assert {record.seed for record in store.records()} == {0, 2, 3}
+        assert {value for record in store.records() for value in record.values["curve"]} == {0.5}
+
+
+def test_repair_copies_rows_as_they_are(path):
+    """Also the time they were saved; and what had no digest gets none."""
+    columns = "SELECT *, saved_at, digest FROM cells ORDER BY experiment, config_hash, seed"
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("UPDATE cells SET digest = NULL, saved_at = '2020-01-01T00:00:00Z' WHERE seed = 1")
+        before = connection.execute(columns).fetchall()
+    repair(path)
+    with closing(sqlite3.connect(path)) as connection:
+        assert connection.execute(columns).fetchall() == before
+    assert verify(path).without_digest == COUNT // 4
+
+
+def test_a_store_of_a_newer_karat_is_not_repaired(path):
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("PRAGMA journal_mode = DELETE")
+        connection.execute("UPDATE schema SET version = 99")
+    before = path.read_bytes()
+    with pytest.raises(StoreError, match="written by a newer karat") as caught:
+        repair(path)
+    assert "\n" not in str(caught.value)
+    assert path.read_bytes() == before
+    assert {file.name for file in path.parent.iterdir()} <= {"store.sqlite", "store.sqlite.lock"}
+
+
+def test_repair_under_a_link_repairs_the_file_itself(path):
+    link = path.with_name("link.sqlite")
+    link.symlink_to(path.name)
+    salvage = repair(link)
+    assert link.is_symlink()
+    assert salvage.backup == path.with_name("store.sqlite.damaged")
+    assert verify(path).records == COUNT
+
+
+@pytest.mark.parametrize("first_is_link", [True, False])
+def test_a_store_in_use_under_one_name_is_not_repaired_under_another(path, first_is_link, monkeypatch):
+    link = path.with_name("elsewhere") / "link.sqlite"
+    link.parent.mkdir()
+    link.symlink_to(path)
+    monkeypatch.chdir(path.parent)
+    names = [link, Path("store.sqlite")]
+    with Store(names[not first_is_link]), pytest.raises(StoreError, match="a running sweep uses the store"):
+        repair(names[first_is_link])
+    assert verify(path).records == COUNT

@@ -6,6 +6,7 @@ from contextlib import closing
 import pytest
 
 from karat.lab import Store, StoreError, schema
+from karat.lab.inspect import repair, verify
 
 
 def store_of_version(path, version, record):
@@ -27,16 +28,38 @@ def store_of_version(path, version, record):
 def test_every_earlier_version_becomes_the_present_one_and_is_copied_aside(tmp_path, make_record, version):
     path = tmp_path / "store.sqlite"
     store_of_version(path, version, make_record())
-    with pytest.raises(StoreError, match="an empty or older store"):
-        Store(path, read_only=True)
     with Store(path) as store:
-        assert schema.check(store._connection) == schema.VERSION
+        assert schema.check(store._file.connection) == schema.VERSION
         assert store.records() == [make_record()]
         assert store.sweeps() == []
         store.put(make_record(seed=1))
     with closing(sqlite3.connect(tmp_path / f"store.sqlite.v{version}.bak")) as copy:
         assert schema.check(copy) == version
         assert copy.execute("SELECT COUNT(*) FROM cells").fetchone() == (1,)
+
+
+@pytest.mark.parametrize("version", range(1, schema.VERSION))
+def test_every_earlier_version_is_read_as_it_is(tmp_path, make_record, version):
+    path = tmp_path / "store.sqlite"
+    store_of_version(path, version, make_record())
+    before = path.read_bytes()
+    with Store(path, read_only=True) as store:
+        assert store.records() == [make_record()]
+        assert [row.done for row in store.summary()] == [1]
+        assert (store.sweeps(), store.benchmarks(), store.damaged) == ([], {}, {})
+    health = verify(path)
+    assert (health.schema, health.records, health.without_digest, health.problems) == (version, 1, 1, ())
+    assert path.read_bytes() == before
+    assert [file.name for file in tmp_path.iterdir()] == ["store.sqlite"]
+
+
+@pytest.mark.parametrize("version", range(1, schema.VERSION))
+def test_a_damaged_store_of_an_earlier_version_is_repaired(tmp_path, make_record, version):
+    path = tmp_path / "store.sqlite"
+    store_of_version(path, version, make_record())
+    assert repair(path).records == 1
+    health = verify(path)
+    assert (health.schema, health.records, health.without_digest) == (schema.VERSION, 1, 1)
 
 
 @pytest.mark.parametrize("version", range(1, schema.VERSION))
@@ -58,7 +81,7 @@ def test_layouts_made_in_one_go_and_step_by_step_are_the_same(tmp_path, make_rec
             store_of_version(path, version, make_record())
         with Store(path) as store:
             query = "SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY name"
-            layouts.append(store._connection.execute(query).fetchall())
+            layouts.append(store._file.connection.execute(query).fetchall())
     assert layouts[0] == layouts[1]
 
 

@@ -132,3 +132,18 @@ def test_exports_hold_every_record(make_record):
     assert (first["seed"], first["config.d"], first["values.mean"]) == ("0", "1", "0.5")
     assert json.loads(first["values.curve"]) == [1.0, "inf"]
     assert (second["status"], second["error"], second["values.mean"]) == ("failed", "a, b", "")
+
+
+@pytest.mark.parametrize("text", ["=1+1", "+1", "-x", "@SUM(A1)", "\t=1"])
+def test_no_cell_of_a_csv_file_is_a_formula(make_record, text):
+    table = io.StringIO(newline="")
+    write_csv([make_record(experiment=text, config={"name": text}, status="failed", error=text)], table)
+    (row,) = csv.DictReader(io.StringIO(table.getvalue(), newline=""))
+    assert [row["experiment"], row["config.name"], row["error"]] == [f"'{text}"] * 3
+
+
+def test_numbers_of_a_csv_file_stay_numbers(make_record):
+    table = io.StringIO()
+    write_csv([make_record(values={"low": -1.5, "least": float("-inf")})], table)
+    (row,) = csv.DictReader(io.StringIO(table.getvalue()))
+    assert [float(row["values.low"]), float(row["values.least"])] == [-1.5, float("-inf")]

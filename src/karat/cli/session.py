@@ -18,13 +18,23 @@ if TYPE_CHECKING:
 
 @contextmanager
 def open_store(path: Path | None, *, read_only: bool = False) -> Iterator["Store"]:
-    """Open the named or the default store; one that cannot be opened is bad input."""
+    """Open the named or the default store; one that cannot be opened is bad input.
+
+    Damaged records are left out of what is read; one line says so.
+    """
     from karat.lab import Store, default_path
 
     with bad_input():
         store = Store(path or default_path(), read_only=read_only)
     with store:
         yield store
+    if store.damaged:
+        count, (name, reason) = len(store.damaged), next(iter(store.damaged.items()))
+        print(
+            f"karat: {store.path}: damaged records left out: {count}, the first: {name}: {reason} "
+            "`karat store verify` names them; running their cells again replaces them.",
+            file=sys.stderr,
+        )
 
 
 @contextmanager

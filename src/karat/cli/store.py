@@ -15,6 +15,7 @@ app = typer.Typer(help="Look into the store of finished cells.", no_args_is_help
 
 Name = Annotated[str | None, typer.Argument(help="Only this experiment.")]
 Status = Annotated[str | None, typer.Option(help="Only done, diverged or failed cells.")]
+_SHOWN = 20
 
 
 @app.command("ls")
@@ -89,13 +90,14 @@ def export(
         records = place.records(experiment, status=status)
     if out is None:
         writers[kind](records, sys.stdout)
-        return
-    if kind == "parquet":
+    elif kind == "parquet":
         with bad_input():
             write_parquet(records, out)
-        return
-    with bad_input(), out.open("w", encoding="utf-8", newline="") as stream:
-        writers[kind](records, stream)
+    else:
+        with bad_input(), out.open("w", encoding="utf-8", newline="") as stream:
+            writers[kind](records, stream)
+    if place.damaged:
+        raise Failure(f"damaged records missing from what was written: {len(place.damaged)}.")
 
 
 @app.command("verify")
@@ -106,10 +108,15 @@ def verify(store: StorePath = None, json: Json = False) -> None:
     with bad_input():
         health = inspect.verify(store or default_path())
     if json:
-        print_json({"schema": health.schema, "records": health.records, "problems": list(health.problems)})
+        print_json(vars(health) | {"problems": list(health.problems)})
     else:
         sound = "sound" if not health.problems else f"{len(health.problems)} problems"
-        print_pairs([("schema", str(health.schema)), ("records", str(health.records)), ("store", sound)])
+        pairs = [("schema", str(health.schema)), ("records", str(health.records)), ("store", sound)]
+        if health.without_digest:
+            pairs.append(
+                ("without digest", f"{health.without_digest} records, written before there were any")
+            )
+        print_pairs([*pairs, *(("problem", text) for text in health.problems[:_SHOWN])])
     if health.problems:
         raise Failure(f"the store is not sound: {health.problems[0]} `karat store repair` saves what it can.")
 
@@ -119,12 +126,18 @@ def repair(store: StorePath = None, json: Json = False) -> None:
     """Save the readable records of a damaged store into a new one; the damaged file is kept beside it."""
     from karat.lab import default_path, inspect
 
-    with bad_input():
-        salvage = inspect.repair(store or default_path())
+    path = store or default_path()
+    if not path.is_file():
+        raise Failure(f"{path}: there is no store here.", BAD_INPUT)
+    salvage = inspect.repair(path)
     if json:
-        print_json({"records": salvage.records, "backup": str(salvage.backup)})
-    else:
-        print_pairs([("saved", f"{salvage.records} records"), ("damaged file", str(salvage.backup))])
+        print_json(vars(salvage) | {"backup": str(salvage.backup)})
+        return
+    pairs = [("saved", f"{salvage.records} records")]
+    if salvage.left:
+        name, reason = next(iter(salvage.left.items()))
+        pairs.append(("left out", f"{len(salvage.left)} damaged records, the first: {name}: {reason}"))
+    print_pairs([*pairs, ("damaged file", str(salvage.backup))])
 
 
 def require_status(status: str | None) -> None:

@@ -1,19 +1,27 @@
 """How a store file is opened, and every way it can fail in one sentence."""
 
+import shutil
 import sqlite3
 import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from karat.lab import schema
 
 PATIENCE = 60.0
 """Seconds to wait for another process that is writing."""
 
+DAMAGE = (sqlite3.DatabaseError, UnicodeDecodeError)
+"""What reading a damaged file raises; the second where SQLite's own message quotes bytes that are no text."""
+
 
 class StoreError(Exception):
     """A store cannot be opened, read or written; the message is one line that names the file."""
+
+
+_DAMAGED = "not a karat store any more (the file is damaged); `karat store repair` saves what can be read."
 
 
 @contextmanager
@@ -25,23 +33,44 @@ def guard(path: Path) -> Iterator[None]:
         raise StoreError(f"{path}: {error}") from error
     except sqlite3.Error as error:
         raise StoreError(f"{path}: {_reason(error)}") from error
+    except UnicodeDecodeError as error:
+        raise StoreError(f"{path}: {_DAMAGED}") from error
     except OSError as error:
         raise StoreError(f"{path}: the folder cannot be made ({error.strerror}).") from error
 
 
 def open_to_read(path: Path) -> sqlite3.Connection:
-    """Open beside a running writer if the folder allows its lock files, else the file as it is."""
-    for mode in ("mode=ro", "immutable=1"):
-        connection = _connect(path, mode)
-        try:
-            if schema.check(connection) != schema.VERSION:
-                raise schema.SchemaError("an empty or older store; `karat run` brings it up to date.")
-            return connection
-        except BaseException as error:
+    """Open beside a running writer if the folder allows its lock files, else the file as it is.
+
+    An older layout is shown as the present one, and the file is not touched.
+    """
+    try:
+        return _prepared(_connect(path, "mode=ro"))
+    except sqlite3.Error as error:
+        if _code(error) not in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY):
+            raise
+    # Nobody may write in this folder. A journal left there holds records that the file does not have yet.
+    journal = path.with_name(f"{path.name}-wal")
+    if journal.exists() and journal.stat().st_size > 0:
+        return _prepared(_with_journal(path, journal))
+    return _prepared(_connect(path, "immutable=1"))
+
+
+def open_to_salvage(path: Path) -> sqlite3.Connection:
+    """Open a store that may be damaged, to read it; one of a newer karat is refused."""
+    connection = _connect(path, "mode=ro")
+    try:
+        with suppress(schema.ForeignError):  # the marks may be what is damaged
+            schema.check(connection)
+        schema.show_as_present(connection)
+    except DAMAGE as error:
+        if _code(error) in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_BUSY):
             connection.close()
-            if mode == "immutable=1" or _code(error) != sqlite3.SQLITE_CANTOPEN:
-                raise
-    raise AssertionError("unreachable")
+            raise
+    except BaseException:
+        connection.close()
+        raise
+    return connection
 
 
 def open_to_write(path: Path) -> sqlite3.Connection:
@@ -69,7 +98,46 @@ def unused(path: Path, suffix: str) -> Path:
 
 def _connect(path: Path, mode: str) -> sqlite3.Connection:
     address = f"{path.absolute().as_uri()}?{mode}"
-    return sqlite3.connect(address, uri=True, timeout=PATIENCE, isolation_level=None)
+    connection = sqlite3.connect(address, uri=True, timeout=PATIENCE, isolation_level=None)
+    connection.text_factory = _text
+    return connection
+
+
+def _text(stored: bytes) -> str:
+    """Damage leaves bytes that are no text: they are read all the same, and fail the record's digest."""
+    return stored.decode("utf-8", "replace")
+
+
+def _prepared(connection: sqlite3.Connection) -> sqlite3.Connection:
+    try:
+        version = schema.check(connection)
+        if version == 0:
+            raise schema.SchemaError("an empty file; `karat run` makes a store of it.")
+        if version < schema.VERSION:
+            schema.show_as_present(connection)
+        return connection
+    except BaseException:
+        connection.close()
+        raise
+
+
+def _with_journal(path: Path, journal: Path) -> sqlite3.Connection:
+    """Join a file and its journal in memory."""
+    memory = sqlite3.connect(":memory:", isolation_level=None)
+    memory.text_factory = _text
+    try:
+        with TemporaryDirectory() as folder:
+            copy = Path(folder) / "store.sqlite"
+            shutil.copyfile(path, copy)
+            shutil.copyfile(journal, copy.with_name(f"{copy.name}-wal"))
+            with closing(_connect(copy, "mode=rw")) as source:
+                source.backup(memory)
+    except BaseException as error:
+        memory.close()
+        if isinstance(error, OSError):
+            raise schema.SchemaError(f"there is no room to copy its journal ({error.strerror}).") from error
+        raise
+    return memory
 
 
 def _copy(connection: sqlite3.Connection, target: Path) -> None:
@@ -102,8 +170,6 @@ def _reason(error: sqlite3.Error) -> str:
         sqlite3.SQLITE_CANTOPEN: "the store cannot be opened (no access to the file or its folder).",
         sqlite3.SQLITE_BUSY: f"another program has kept the store locked for {PATIENCE:.0f} s.",
         sqlite3.SQLITE_NOTADB: "not a karat store (not an SQLite file).",
-        sqlite3.SQLITE_CORRUPT: (
-            "not a karat store any more (the file is damaged); `karat store repair` saves what can be read."
-        ),
+        sqlite3.SQLITE_CORRUPT: _DAMAGED,
     }
     return reasons.get(_code(error), f"not a karat store, or a damaged one ({error}).")

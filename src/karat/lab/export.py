@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, TextIO
 
-from karat.experiments.config import decode
+from karat.experiments.config import NON_FINITE, decode
 from karat.experiments.record import Record
 
 FIXED = (
@@ -21,6 +21,8 @@ FIXED = (
     "source",
 )
 
+_FORMULA = ("=", "+", "-", "@", "\t")
+
 
 def write_jsonl(records: Sequence[Record], stream: TextIO) -> None:
     """Write one record per line as strict JSON."""
@@ -29,7 +31,10 @@ def write_jsonl(records: Sequence[Record], stream: TextIO) -> None:
 
 
 def write_csv(records: Sequence[Record], stream: TextIO) -> None:
-    """Write one record per row: settings in columns "config.NAME", measured values in "values.NAME"."""
+    """Write one record per row: settings in columns "config.NAME", measured values in "values.NAME".
+
+    A text that a spreadsheet would take for a formula gets an apostrophe in front.
+    """
     rows = [{name: _text(value) for name, value in _row(record).items()} for record in records]
     writer = csv.DictWriter(stream, _columns(rows), restval="", lineterminator="\n")
     writer.writeheader()
@@ -71,7 +76,11 @@ def _columns(rows: Sequence[dict[str, Any]]) -> list[str]:
 
 
 def _text(value: Any) -> Any:
-    return json.dumps(value) if isinstance(value, list | dict) else value
+    if isinstance(value, list | dict):
+        return json.dumps(value)
+    if isinstance(value, str) and value.startswith(_FORMULA) and value not in NON_FINITE:
+        return f"'{value}"
+    return value
 
 
 def _alike(values: list[Any]) -> list[Any]:

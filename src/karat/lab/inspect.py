@@ -1,78 +1,106 @@
 """Is a store sound, and what can be saved of one that is not."""
 
+import os
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from karat.experiments.record import Record
-from karat.lab import schema, users
-from karat.lab.connection import StoreError, guard, open_to_read, unused
+from karat.lab import users
+from karat.lab.connection import DAMAGE, StoreError, guard, open_to_salvage, open_to_write, unused
+from karat.lab.row import COLUMNS, Row, unsealed
 from karat.lab.store import Store
 
 _HEX = "0123456789abcdef"
 _DEPTH = 3
 _SHOWN = 20
+_OTHER_TABLES = {
+    "sweeps": "name, experiment, plan, saved_at, digest",
+    "benchmarks": "name, outcome, saved_at, digest",
+}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Health:
-    """What `verify` found: the number of records, and one line per problem."""
+    """What `verify` found.
+
+    Args:
+        schema: version of the layout;
+        records: how many there are;
+        without_digest: how many of them were written before there were digests: a digit that has changed in
+            them since would not be noticed;
+        problems: one line each.
+    """
 
     schema: int
     records: int
+    without_digest: int
     problems: tuple[str, ...]
 
 
 def verify(path: Path) -> Health:
-    """Check the file, its layout and every record: that it can be read and stands where it belongs."""
-    with guard(path), closing(open_to_read(path)) as connection:
-        problems = [str(text) for (text,) in connection.execute(f"PRAGMA integrity_check({_SHOWN})")]
-        problems = [f"the file: {text}" for text in problems if text != "ok"]
-        records = 0
+    """Check the file, its layout and every record: that it is as it was written, where it belongs."""
+    with Store(path, read_only=True) as store:
+        version, problems = store.integrity(_SHOWN)
+        problems = [f"the file: {text}" for text in problems]
+        digests = [] if problems else [row.digest for row in store.rows()]
+        records = len(digests) + len(store.damaged)
         if not problems:
-            for row in connection.execute(
-                "SELECT experiment, config_hash, seed, status, version, source, record FROM cells"
-            ):
-                records += 1
-                if wrong := _wrong(row):
-                    problems.append(wrong)
-    return Health(schema=schema.VERSION, records=records, problems=tuple(problems))
+            for read in (store.sweeps, store.benchmarks):
+                read()
+            problems = [f"{name}: {reason}" for name, reason in store.damaged.items()]
+    return Health(
+        schema=version, records=records, without_digest=digests.count(None), problems=tuple(problems)
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
 class Salvage:
-    """What `repair` did: how many records were saved, and where the damaged file was put."""
+    """What `repair` did.
+
+    Args:
+        records: how many were saved;
+        left: what could be read but is damaged -> why; it stays in the damaged file alone;
+        backup: where that file was put.
+    """
 
     records: int
+    left: dict[str, str]
     backup: Path
 
 
 def repair(path: Path) -> Salvage:
-    """Copy every readable record, sweep and benchmark into a new store; the damaged file is kept beside it.
+    """Copy every sound record, sweep and benchmark into a new store; the damaged file is kept beside it.
+
+    Rows are copied as they are: one without a digest gets none, as nobody knows what has changed in it.
 
     Reading: SQLite reads a table in the order of its key until it meets a damaged page, so the table is read
     from both ends and then in parts of the key, as far as they can be read.
     """
     if not path.is_file():
         raise StoreError(f"{path}: there is no store here.")
-    with _alone(path):
-        saved = {record.key: record for record in _readable(path)}
-        if not saved:
-            raise StoreError(f"{path}: no record can be read; the file is left as it is.")
-        fresh = unused(path, ".repaired")
-        with Store(fresh) as store:
-            for record in saved.values():
-                store.put(record)
-        _copy_rest(path, fresh)
-        backup = unused(path, ".damaged")
-        with guard(path):
-            for suffix in ("", "-wal", "-shm"):
-                with suppress(FileNotFoundError):
-                    path.with_name(path.name + suffix).rename(backup.with_name(backup.name + suffix))
-            fresh.rename(path)
-    return Salvage(records=len(saved), backup=backup)
+    place = Path(os.path.realpath(path))
+    if not os.access(place.parent, os.W_OK):
+        raise StoreError(f"{path}: its folder cannot be written; copy the store and repair the copy.")
+    fresh, backup = unused(place, ".repaired"), unused(place, ".damaged")
+    with _alone(path), guard(path):
+        with closing(open_to_salvage(place)) as damaged:
+            left: dict[str, str] = {}
+            saved = {row.key: row for row in _sound(_readable(damaged), left)}
+            if not saved:
+                raise StoreError(f"{path}: no record can be read; the file is left as it is.")
+            try:
+                _write(fresh, saved.values(), damaged)
+            except BaseException:
+                _move(fresh, None)
+                raise
+        try:
+            _move(place, backup)
+            fresh.rename(place)
+        except OSError as error:
+            raise StoreError(f"{path}: cannot be renamed ({error.strerror}).") from error
+    return Salvage(records=len(saved), left=left, backup=backup)
 
 
 @contextmanager
@@ -84,64 +112,65 @@ def _alone(path: Path) -> Iterator[None]:
         raise StoreError(f"{path}: a running sweep uses the store.") from error
 
 
-def _copy_rest(path: Path, fresh: Path) -> None:
-    """Copy the tables beside the records, row by row as far as they can be read."""
-    with closing(sqlite3.connect(path)) as source, closing(sqlite3.connect(fresh)) as target:
-        for table in ("sweeps", "benchmarks"):
-            with suppress(sqlite3.Error):
-                for row in source.execute(f"SELECT * FROM {table}"):
-                    marks = ", ".join("?" * len(row))
-                    target.execute(f"INSERT OR REPLACE INTO {table} VALUES ({marks})", row)
-        target.commit()
+def _move(store: Path, target: Path | None) -> None:
+    """Rename a store with its journal, or remove it."""
+    for suffix in ("", "-wal", "-shm"):
+        file = store.with_name(store.name + suffix)
+        with suppress(FileNotFoundError):
+            if target is None:
+                file.unlink()
+            else:
+                file.rename(target.with_name(target.name + suffix))
 
 
-def _wrong(row: tuple[str, str, int, str, str, str, str]) -> str | None:
-    *columns, text = row
-    where = f"{row[0]}, config {row[1]}, seed {row[2]}"
-    try:
-        record = Record.from_json(text)
-    except ValueError as error:
-        return f"{where}: {error}"
-    if columns != [*record.key, record.status, record.version, record.source]:
-        return f"{where}: the record belongs elsewhere."
-    return None
+def _write(fresh: Path, rows: Iterable[Row], damaged: sqlite3.Connection) -> None:
+    """Make a store of these rows, and of what can be read of the other tables, row by row."""
+    with closing(open_to_write(fresh)) as target:
+        target.execute("BEGIN")
+        marks = ", ".join("?" * len(Row._fields))
+        target.executemany(f"INSERT INTO cells ({COLUMNS}) VALUES ({marks})", rows)
+        for table, columns in _OTHER_TABLES.items():
+            with suppress(*DAMAGE):
+                for row in damaged.execute(f"SELECT {columns} FROM {table}"):
+                    with suppress(ValueError):
+                        unsealed(row)
+                        marks = ", ".join("?" * len(row))
+                        target.execute(f"INSERT OR REPLACE INTO {table} ({columns}) VALUES ({marks})", row)
+        target.execute("COMMIT")
 
 
-def _readable(path: Path) -> Iterator[Record]:
-    """Every record that can be read, some of them more than once."""
-    with suppress(sqlite3.Error), closing(sqlite3.connect(path)) as connection:
-        names: set[str] = set()
-        for order in ("ASC", "DESC"):
+def _sound(rows: Iterable[Row], left: dict[str, str]) -> Iterator[Row]:
+    """The rows that are as they were written; the others are named in `left`."""
+    for row in rows:
+        if wrong := row.fault():
+            left[row.name] = wrong
+        else:
+            yield row
+
+
+def _readable(connection: sqlite3.Connection) -> Iterator[Row]:
+    """Every row that can be read, some of them more than once."""
+    names: set[str] = set()
+    for order in ("ASC", "DESC"):
+        with suppress(*DAMAGE):
             key = f"experiment {order}, config_hash {order}, seed {order}"
-            for record in _query(connection, f"SELECT record FROM cells ORDER BY {key}"):
-                names.add(record.experiment)
-                yield record
-        for name in sorted(names):
-            yield from _below(connection, name, "")
+            for row in _query(connection, f"ORDER BY {key}"):
+                names.add(str(row.experiment))
+                yield row
+    for name in sorted(names):
+        yield from _below(connection, name, "")
 
 
-def _below(connection: sqlite3.Connection, experiment: str, prefix: str) -> Iterator[Record]:
-    """Records of the configs whose hash begins so; a part that breaks off is read in smaller parts."""
-    query = "SELECT record FROM cells WHERE experiment = ? AND config_hash >= ? AND config_hash < ?"
-    found: list[Record] = []
+def _below(connection: sqlite3.Connection, experiment: str, prefix: str) -> Iterator[Row]:
+    """Rows of the configs whose hash begins so; a part that breaks off is read in smaller parts."""
+    where = "WHERE experiment = ? AND config_hash >= ? AND config_hash < ?"
     try:
-        for record in _query(connection, query, (experiment, prefix, prefix + "g"), strict=True):
-            found.append(record)
-    except sqlite3.Error:
+        yield from _query(connection, where, (experiment, prefix, prefix + "g"))
+    except DAMAGE:
         if len(prefix) < _DEPTH:
             for digit in _HEX:
                 yield from _below(connection, experiment, prefix + digit)
-    yield from found
 
 
-def _query(
-    connection: sqlite3.Connection, query: str, values: tuple[str, ...] = (), *, strict: bool = False
-) -> Iterator[Record]:
-    """Records until the end or, unless strict, until the first damage."""
-    try:
-        for (text,) in connection.execute(query, values):
-            with suppress(ValueError, TypeError):
-                yield Record.from_json(text)
-    except sqlite3.Error:
-        if strict:
-            raise
+def _query(connection: sqlite3.Connection, where: str, values: tuple[str, ...] = ()) -> Iterator[Row]:
+    return (Row(*columns) for columns in connection.execute(f"SELECT {COLUMNS} FROM cells {where}", values))

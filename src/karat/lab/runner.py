@@ -7,10 +7,11 @@ from contextlib import closing
 from karat.experiments.experiment import Cell, find_experiment
 from karat.experiments.record import Record
 from karat.experiments.source import source_hash
-from karat.lab.backlog import Backlog, first_in_line, in_order
+from karat.lab.backlog import Backlog, in_order
 from karat.lab.engine import Engine, Inline
 from karat.lab.pool import Local
 from karat.lab.progress import Progress, Silent
+from karat.lab.reservations import Reservations
 from karat.lab.store import Store
 
 
@@ -26,8 +27,8 @@ def run_cells(
     """Return the records of all cells, in their order, computing only those the store does not have.
 
     Every finished record is in the store before the next one is awaited: a crash or Ctrl-C loses none, and
-    the same call resumes. Each cell runs on one thread, so numbers depend neither on `workers` nor on the
-    engine.
+    the same call resumes. Cells that another driver has in hand are left to it and awaited. Each cell runs
+    on one thread, so numbers depend neither on `workers` nor on the engine.
 
     Args:
         cells: what to compute; store: where records are kept;
@@ -62,8 +63,8 @@ def iterate(
     try:
         if not todo:
             return
-        with first_in_line(store.path) as first:
-            backlog = Backlog(in_order(todo if first else todo[::-1]), store, sources)
+        with Reservations(store.path) as reservations:
+            backlog = Backlog(in_order(todo), store, reservations, sources)
             yield from drive(backlog, store, engine, listener)
     finally:
         listener.stop()
@@ -73,18 +74,18 @@ def drive(
     backlog: Backlog, store: Store, engine: Engine, listener: Progress
 ) -> Generator[Record, None, None]:
     """Yield what the engine makes of the backlog, each record after it was committed."""
-    more = True
-    while more:
+    while backlog.wait():
+        # Records of another driver may be what the feed was waiting for.
+        yield from _borrowed(backlog, store, listener)
+        if not backlog.ready:
+            continue
         with closing(engine.compute(backlog)) as records:
             for record in records:
                 store.put(record)
+                backlog.done(record.key)
                 listener.advance(record)
                 yield record
                 yield from _borrowed(backlog, store, listener)
-        # Records of another driver may be what the feed was waiting for.
-        late = list(_borrowed(backlog, store, listener))
-        yield from late
-        more = bool(late)
 
 
 def present_sources(cells: Sequence[Cell]) -> dict[str, str]:

@@ -41,14 +41,33 @@ MIGRATIONS: tuple[str, ...] = (
         saved_at TEXT NOT NULL DEFAULT (strftime('%Y-%m-%dT%H:%M:%SZ', 'now'))
     ) WITHOUT ROWID;
     """,
+    # A digest of all other columns; rows written before have none.
+    """
+    ALTER TABLE cells ADD COLUMN digest TEXT;
+    ALTER TABLE sweeps ADD COLUMN digest TEXT;
+    ALTER TABLE benchmarks ADD COLUMN digest TEXT;
+    """,
 )
 """Step i brings a store from version i to version i + 1; append, never edit."""
 
 VERSION = len(MIGRATIONS)
 
+_PRESENT = {
+    "cells": (
+        "experiment, config_hash, seed, status, version, cpu_seconds, record, saved_at, source, digest"
+    ),
+    "sweeps": "name, experiment, plan, saved_at, digest",
+    "benchmarks": "name, outcome, saved_at, digest",
+}
+_DEFAULTS = {"source": "''"}
+
 
 class SchemaError(ValueError):
     """The file is not a store this version of karat can use; the message completes "PATH: ..."."""
+
+
+class ForeignError(SchemaError):
+    """The file has not the marks of a store, or has lost them."""
 
 
 def check(connection: sqlite3.Connection) -> int:
@@ -58,10 +77,10 @@ def check(connection: sqlite3.Connection) -> int:
         return 0
     (mark,) = connection.execute("PRAGMA application_id").fetchone()
     if mark != APPLICATION or not {"schema", "cells"} <= tables:
-        raise SchemaError("not a karat store (an SQLite file of another program).")
+        raise ForeignError("not a karat store (an SQLite file of another program).")
     version = (connection.execute("SELECT MAX(version) FROM schema").fetchone())[0]
     if not isinstance(version, int):
-        raise SchemaError("not a karat store any more (its schema version is lost).")
+        raise ForeignError("not a karat store any more (its schema version is lost).")
     if version > VERSION:
         raise SchemaError(
             f"written by a newer karat (schema {version}, this one reads up to {VERSION}); update karat."
@@ -83,3 +102,16 @@ def upgrade(connection: sqlite3.Connection) -> None:
         if connection.in_transaction:
             connection.execute("ROLLBACK")
         raise
+
+
+def show_as_present(connection: sqlite3.Connection) -> None:
+    """Show an older layout as the present one, to this connection alone; nothing is written into the file."""
+    connection.execute("PRAGMA temp_store = MEMORY")
+    for table, names in _PRESENT.items():
+        stored = {row[1] for row in connection.execute(f"PRAGMA main.table_info({table})")}
+        columns = ", ".join(
+            name if name in stored else f"{_DEFAULTS.get(name, 'NULL')} AS {name}"
+            for name in names.split(", ")
+        )
+        origin = f"FROM main.{table}" if stored else "WHERE 0"
+        connection.execute(f"CREATE TEMP VIEW {table} AS SELECT {columns} {origin}")

@@ -10,10 +10,11 @@ from typing import Any
 from karat.experiments.experiment import Cell
 from karat.experiments.record import Record, canonical
 from karat.lab.adaptive import Adaptive, Target
-from karat.lab.backlog import Backlog, first_in_line, in_order
+from karat.lab.backlog import Backlog, in_order
 from karat.lab.cost import CostModel, Estimate, calibration
 from karat.lab.engine import Engine, Feed
 from karat.lab.progress import Progress, Silent
+from karat.lab.reservations import Reservations
 from karat.lab.runner import drive, present_sources
 from karat.lab.store import Sources, Store
 from karat.version import __version__
@@ -151,15 +152,15 @@ def _iterate(
     try:
         if left == 0:
             return
-        with first_in_line(store.path) as first:
+        with Reservations(store.path) as reservations:
             missing = store.missing(trials, sources)
             early = {cell.key for cell in missing}
             late = [cell for cell in todo if cell.key not in early]
-            rest: Feed = planner or in_order(late if first else late[::-1])
+            rest: Feed = planner or in_order(late)
             feed = _Feed(missing, rest, only_calibrate)
             if trials:
                 feed.tell = lambda: _tell(sweep, store, trials, planner, todo, calibrated)
-            for record in drive(Backlog(feed, store, sources), store, engine, listener):
+            for record in drive(Backlog(feed, store, reservations, sources), store, engine, listener):
                 feed.add(record)
                 if planner:
                     planner.add(record)

@@ -38,10 +38,11 @@ def alone(store: Path) -> Iterator[None]:
 
 
 def _open(store: Path) -> int | None:
-    # The file stays: one that is removed and made again would be another lock.
+    # The file stays: one that is removed and made again would be another lock. All names of a store that
+    # lead to one file by symbolic links share it.
     with suppress(OSError):
         if fcntl:
-            return os.open(store.with_name(f"{store.name}.lock"), os.O_CREAT | os.O_RDWR, 0o600)
+            return os.open(f"{os.path.realpath(store)}.lock", os.O_CREAT | os.O_RDWR, 0o600)
     return None
 
 

@@ -1,0 +1,60 @@
+"""Which cells some driver has in hand: each is a lock the system takes back when the driver dies."""
+
+import hashlib
+import os
+from contextlib import suppress
+from pathlib import Path
+
+from karat.experiments.experiment import Cell
+
+try:
+    import fcntl
+except ImportError:  # a system without such locks: cells may be computed twice, to the same numbers
+    fcntl = None  # type: ignore[assignment]
+
+
+class Reservations:
+    """The cells of a store that this driver has in hand; the other drivers of the machine see them.
+
+    A cell is one byte of a file beside the store, locked while it is computed; nothing is written. Drivers in
+    one process do not see each other's.
+
+    Args:
+        store: path of the store; links that lead to one file share their reservations.
+    """
+
+    def __init__(self, store: Path) -> None:
+        self._file: int | None = None
+        with suppress(OSError):
+            if fcntl:
+                self._file = os.open(f"{os.path.realpath(store)}.cells", os.O_CREAT | os.O_RDWR, 0o600)
+
+    def __enter__(self) -> "Reservations":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._file is not None:
+            os.close(self._file)
+            self._file = None
+
+    def take(self, cell: Cell) -> bool:
+        """Reserve a cell; False if another driver has it in hand."""
+        if self._file is not None:
+            try:
+                fcntl.lockf(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, _place(cell.key))
+            except (BlockingIOError, PermissionError):  # two ways of saying that it is taken
+                return False
+            except OSError:
+                pass  # a file system without locks
+        return True
+
+    def drop(self, key: tuple[str, str, int]) -> None:
+        """Give a cell back."""
+        if self._file is not None:
+            with suppress(OSError):
+                fcntl.lockf(self._file, fcntl.LOCK_UN, 1, _place(key))
+
+
+def _place(key: tuple[str, str, int]) -> int:
+    """A byte for every cell, the same in every process; that two share one only makes a driver wait."""
+    return int.from_bytes(hashlib.sha256(repr(key).encode()).digest()[:8]) >> 2

@@ -1,0 +1,77 @@
+"""The file of a store, open: read row by row, written statement by statement, missed when it vanishes."""
+
+import os
+import sqlite3
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from karat.lab import users
+from karat.lab.connection import StoreError, guard, open_to_read, open_to_write
+
+
+class StoreFile:
+    """An open store file, counted among its writers unless it is only read.
+
+    Args:
+        path: the file as the user calls it;
+        read_only: never write.
+    """
+
+    def __init__(self, path: Path, *, read_only: bool) -> None:
+        self.path = path
+        self.place = Path(os.path.realpath(path))
+        """Where links lead to: SQLite puts its journal there. It stays when the working folder changes."""
+        self._user: int | None = None
+        with guard(path):
+            self.connection = open_to_read(self.place) if read_only else self._open_to_write()
+        self._identity = _identity(self.place)
+
+    def close(self) -> None:
+        """Close the file; what was written stays."""
+        self.connection.close()
+        users.leave(self._user)
+        self._user = None
+
+    def stream(self, query: str, values: Sequence[Any] = ()) -> Iterator[Any]:
+        """Yield the rows of a query."""
+        with guard(self.path):
+            yield from self.connection.execute(query, values)
+
+    def write(self, query: str, values: Sequence[Any]) -> int:
+        """Commit one statement and return how many rows it changed."""
+        # Before: the journal may by now belong to another file of this name. After: what was committed must
+        # be where we say it is.
+        self._require_file()
+        with guard(self.path):
+            changed = self.connection.execute(query, values).rowcount
+        self._require_file()
+        return changed
+
+    def has_vanished(self) -> bool:
+        """Whether the name leads to another file by now, or to none; this one can still be read here."""
+        return _identity(self.place) != self._identity
+
+    def _require_file(self) -> None:
+        if self.has_vanished():
+            raise StoreError(f"{self.path}: the store was deleted or replaced while in use.")
+
+    def _open_to_write(self) -> sqlite3.Connection:
+        self.place.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            self._user = users.enter(self.place)
+        except BlockingIOError as error:
+            raise StoreError(f"{self.path}: the store is being repaired.") from error
+        try:
+            return open_to_write(self.place)
+        except BaseException:
+            users.leave(self._user)
+            raise
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
