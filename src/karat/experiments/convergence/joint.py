@@ -18,7 +18,7 @@ from karat.attacks.pgd import PGD
 from karat.bounds.lazy import robust_margin_ceiling
 from karat.core.ball import Ball
 from karat.core.cap import cap, require_compatible
-from karat.core.checks import require_choice, require_even, require_integer, require_number
+from karat.core.checks import require_choice, require_even, require_integer, require_number, require_settings
 from karat.core.losses import Logistic
 from karat.core.norms import norm, two_inf_norm
 from karat.data.digits import default_source
@@ -72,6 +72,8 @@ class Config:
         require_even(self.m, "m", "Config")
         require_number(self.C0, "C0", "Config", positive=True)
         require_number(self.tau, "tau", "Config", minimum=0, maximum=1)
+        require_integer(self.polish, "polish", "Config", minimum=0)
+        require_settings(self)
 
     @property
     def digits(self) -> Digits:
@@ -349,4 +351,5 @@ JOINT = Experiment(
         ),
     },
     run=run,
+    undefined={"flip_ratio": "the net and its gradient are zero at most test images"},
 )

@@ -6,7 +6,7 @@ from typing import Any, Literal
 import torch
 from torch import Tensor, nn
 
-from karat.core.checks import require_integer, require_number
+from karat.core.checks import require_integer, require_number, require_settings
 from karat.data.images import available
 from karat.experiments.experiment import Experiment, Preset
 from karat.experiments.features.teachers import load_originals, predictions
@@ -45,6 +45,7 @@ class Config:
             require_integer(getattr(self, name), name, "Config", minimum=1)
         require_number(self.lr, "lr", "Config", positive=True)
         require_number(self.picked, "picked", "Config", positive=True, maximum=0.5)
+        require_settings(self)
 
 
 def run(config: Config, generator: torch.Generator) -> dict[str, Any]:

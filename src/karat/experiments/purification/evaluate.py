@@ -26,6 +26,18 @@ CURVE = (0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0)
 """Radii of the accuracy curves, in units of tau."""
 
 
+def undefined(*nets: str) -> dict[str, str]:
+    """Which values of `accuracies` and `features` may have no number, under the prefixes of these nets."""
+    seen = "no live neuron leans on one feature alone, or an input is zero"
+    reasons = {
+        "pgd_wide": "no attacked point has a large score",
+        "mixture_on_data": seen,
+        "mixture_on_data_high": seen,
+        "mixture_along": "no live neuron leans on one feature alone",
+    }
+    return {f"{net}_{name}": reason for net in nets for name, reason in reasons.items()}
+
+
 def require_awake(net: OddTwoLayer, x: Tensor, step: int) -> None:
     """Raise Diverged for a collapsed net: one that sleeps on most inputs is constant, hence 'robust'."""
     gates = forward(net, x)[1].value
