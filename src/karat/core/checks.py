@@ -8,8 +8,8 @@ from typing import Any
 
 from torch import Tensor
 
-LARGEST_SETTING = 1e15
-"""Products of two settings then stay far inside single precision, whose largest number is 3e38."""
+LARGEST_SETTING = 1e30
+"""Well inside single precision, whose largest number is 3e38."""
 
 
 class ShapeError(ValueError):
@@ -80,7 +80,7 @@ def require_settings(config: Any, *, infinite: Collection[str] = ()) -> None:
     >>> require_settings(Config(1e39))
     Traceback (most recent call last):
     ...
-    ValueError: `lr` of `Config` must be a number of size at most 1e+15, got 1e+39.
+    ValueError: `lr` of `Config` must be a number of size at most 1e+30, got 1e+39.
     """
     for field in fields(config):
         value = getattr(config, field.name)

@@ -287,7 +287,10 @@ def _predictions(config: Config, net: TwoLayer, points: Points) -> dict[str, flo
     its margins are C0/|g|. The (2, inf) ball needs |g|_RF, the Frobenius ball |g|_H. Lazy: the best robust
     margin at one x in an unpaired ball, C0/2 - tau sqrt(d/2).
     """
-    g = separating_function(net.activation, points.x, points.y)
+    # Without a radius the attacked points are the training points again, and a kernel matrix with equal
+    # rows has no inverse.
+    new = slice(None) if config.tau > 0 else slice(config.n)
+    g = separating_function(net.activation, points.x[new], points.y[new])
     size = g.random_feature_norm(net.W) if config.ball == "rows" else g.norm
     logistic = Logistic()
     ceiling = robust_margin_ceiling(

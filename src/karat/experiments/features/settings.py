@@ -103,7 +103,8 @@ class Config:
         require_integer(self.n_kernel, "n_kernel", "Config", minimum=0)
         for name in POSITIVE:
             require_number(getattr(self, name), name, "Config", positive=True)
-        require_number(self.sigma_zeta, "sigma_zeta", "Config", minimum=0)
+        # Inputs are normalised by their mean square, which single precision must hold.
+        require_number(self.sigma_zeta, "sigma_zeta", "Config", minimum=0, maximum=1e15)
         require_number(self.p_o, "p_o", "Config", minimum=0, maximum=0.5)
         if self.sigma_xi is not None:
             require_number(self.sigma_xi, "sigma_xi", "Config", minimum=0)

@@ -122,6 +122,8 @@ def features(model: SparseCoding, net: OddTwoLayer, x: Tensor) -> Values:
     """The neurons as pure features plus mixture, over live neurons and as the paper averages."""
     mixture = split_mixture(net.W, model.M, model.w_star)
     live = live_neurons(net.W)
+    if not bool(live.any()):
+        raise Diverged(None, "no neuron is live")
     own = mixture.select(live)
     rate = activation_rate(net, x)[live]
     one = own.select(own.own_count == 1)
@@ -168,6 +170,8 @@ def perturbations(
     fast = Steepest()
     delta = PGD(steps=20, start=fast)(classifier, few.x, few.y, ball, generator=generator)
     moved = torch.linalg.vector_norm(delta, dim=1) > 0
+    if not bool(moved.any()):
+        raise Diverged(None, "the net is flat around every attacked point")
     delta, y = delta[moved], few.y[moved]
     direction = universal(model, config.p)(classifier, few.x, few.y, ball)[moved]
     gap = _gap(config, model, classifier, few, ball, generator)

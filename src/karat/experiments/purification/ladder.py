@@ -47,7 +47,7 @@ class Config(Regime):
         super().__post_init__()
         for name in ("model_steps", "model_batch", "inner"):
             require_integer(getattr(self, name), name, "Config", minimum=1)
-        require_number(self.kernel_width, "kernel_width", "Config", minimum=1 / self.d)
+        require_number(self.kernel_width, "kernel_width", "Config", minimum=1 / self.d, maximum=1e6)
 
 
 def run(config: Config, generator: torch.Generator) -> dict[str, Any]:

@@ -115,10 +115,8 @@ class Regime:
         if self.p not in (2.0, math.inf):
             raise ValueError(f"`p` of `Regime` must be 2 or inf, got {self.p:g}.")
         require_settings(self, infinite=("p",))
-        if self.m < 1:
-            raise ValueError(
-                f"`width` of `Regime` must be at least 1/d = {1 / self.d:g}, got {self.width:g}."
-            )
+        if self.start == "random":
+            require_number(self.width, "width", "Regime", minimum=1 / self.d, maximum=1e6)
         SparseCode(k=self.k, D=self.d, **self.rates())  # its own checks
         # Spikes of the size k^-0.501 have a probability of at most one.
         most = math.sqrt(self.d) * self.k**-0.501
