@@ -16,7 +16,7 @@ NUMBERS = {
 }
 SAMPLE = 200
 # Whether these fit together shows only once the data of a seed are drawn.
-CLEAR = ("is incompatible with the data", "must hold both labels")
+CLEAR = ("is incompatible with the data", "must hold both labels", "images drawn")
 
 
 def every_extreme():

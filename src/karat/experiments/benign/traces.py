@@ -8,6 +8,7 @@ from torch import Tensor
 
 from karat.bounds.benign import margin_bound
 from karat.core.ball import Ball
+from karat.core.divergence import Diverged
 from karat.core.losses import Logistic
 from karat.experiments.benign.exact import Problem, draw
 from karat.experiments.benign.mixture import Config
@@ -121,6 +122,8 @@ class Trace:
         config, y = self.config, self.problem.y_test
         margin = y * net(self.test)
         length = float(torch.linalg.matrix_norm(net.W, ord=2))
+        if length == 0:  # no margin can be normalised by it
+            raise Diverged(step, "the weights are zero")
         plus, minus = (float(margin[y == side].mean()) for side in (1, -1))
         law = config.mu**2 * (config.n / config.d) ** 0.5
         classifier = as_classifier(net)

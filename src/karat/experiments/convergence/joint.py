@@ -66,8 +66,10 @@ class Config:
 
     def __post_init__(self) -> None:
         _ = self.digits
-        for name in ("n", "n_test", "steps", "rounds", "attack_steps"):
+        for name in ("steps", "rounds", "attack_steps"):
             require_integer(getattr(self, name), name, "Config", minimum=1)
+        for name in ("n", "n_test"):
+            require_integer(getattr(self, name), name, "Config", minimum=2)
         require_choice(self.start, "start", "Config", ("paired", "gaussian"))
         require_even(self.m, "m", "Config")
         require_number(self.C0, "C0", "Config", positive=True)

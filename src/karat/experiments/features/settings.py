@@ -98,6 +98,7 @@ class Config:
     def __post_init__(self) -> None:
         for name in COUNTS:
             require_integer(getattr(self, name), name, "Config", minimum=1)
+        require_integer(self.n, "n", "Config", minimum=2)
         require_integer(self.steps, "steps", "Config", minimum=3)
         require_integer(self.evaluations, "evaluations", "Config", minimum=2)
         require_integer(self.n_kernel, "n_kernel", "Config", minimum=0)

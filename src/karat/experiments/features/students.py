@@ -56,6 +56,11 @@ class Config:
             require_integer(getattr(self, name), name, "Config", minimum=1)
         require_integer(self.evaluations, "evaluations", "Config", minimum=2)
         require_number(self.alpha, "alpha", "Config", minimum=0, maximum=1)
+        if round(self.alpha * self.n) >= self.n:
+            raise ValueError(
+                f"`alpha` of `Config` must leave at least one of `n` = {self.n} original images to the "
+                f"control, got {self.alpha:g}."
+            )
         require_number(self.lr, "lr", "Config", positive=True)
         require_number(self.confidence, "confidence", "Config", minimum=0)
         require_settings(self)

@@ -64,8 +64,12 @@ class Config:
         for name in ("min_epochs", "certified"):
             require_integer(getattr(self, name), name, "Config", minimum=0)
         require_number(self.lr, "lr", "Config", positive=True)
-        if self.n < 2:
-            raise ValueError(f"`n` of `Config` must be at least 2, one image per class, got {self.n}.")
+        for name in ("n", "n_test"):
+            if getattr(self, name) < 2:
+                raise ValueError(
+                    f"`{name}` of `Config` must be at least 2, one image per class, "
+                    f"got {getattr(self, name)}."
+                )
         require_number(self.c, "c", "Config", minimum=0)
         if self.c > self.side:
             raise ValueError(

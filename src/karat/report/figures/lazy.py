@@ -140,8 +140,8 @@ def draw_radius(records: Sequence[Record]) -> list[Picture]:
     config = own[0].config
     caption = (
         f"Projected adversarial training in the ball C0 = {float(config['C0']):g}, m = {config['m']}, "
-        "unit-length digits; robust accuracy by PGD. Contours interpolated per seed, bars one standard deviation. "
-        f"{seeds_note(own)}"
+        "unit-length digits; robust accuracy by PGD. Contours interpolated per seed, bars one standard "
+        f"deviation. {seeds_note(own)}"
     )
     return [Picture("Radius that adversarially trained lazy nets withstand", caption, figure)]
 
