@@ -43,6 +43,8 @@ class Config:
     def __post_init__(self) -> None:
         for name in ("m", "n", "epochs", "early_epochs", "batch_size"):
             require_integer(getattr(self, name), name, "Config", minimum=1)
+        if self.side is not None:
+            require_integer(self.side, "side", "Config", minimum=8)
         require_number(self.lr, "lr", "Config", positive=True)
         require_number(self.picked, "picked", "Config", positive=True, maximum=0.5)
         require_settings(self)

@@ -64,6 +64,10 @@ class Config:
         require_number(self.lr, "lr", "Config", positive=True)
         require_number(self.confidence, "confidence", "Config", minimum=0)
         require_settings(self)
+        for size in self.students:
+            require_integer(size, "students", "Config", minimum=1)
+        if self.side is not None:
+            require_integer(self.side, "side", "Config", minimum=8)
         if not self.students or (self.net == "resnet" and len(self.students) > 1):
             raise ValueError(
                 f"`students` of `Config` must be one size for net=resnet and at least one for net=fc, "
