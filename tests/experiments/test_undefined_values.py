@@ -65,6 +65,12 @@ def test_without_a_radius_the_balls_are_still_compared():
     assert run("convergence.vs-lazy", tau=0.0).status == "done"
 
 
+def test_points_that_nearly_coincide_are_divergence_of_the_kernel():
+    record = run("convergence.vs-lazy", tau=1e-4)
+    assert record.status == "diverged"
+    assert "points nearly coincide" in record.error
+
+
 @pytest.mark.parametrize(
     ("name", "setting", "sentence"),
     [

@@ -19,6 +19,7 @@ from karat.bounds.lazy import robust_margin_ceiling
 from karat.core.ball import Ball
 from karat.core.cap import cap, require_compatible
 from karat.core.checks import require_choice, require_even, require_integer, require_number, require_settings
+from karat.core.divergence import Diverged
 from karat.core.losses import Logistic
 from karat.core.norms import norm, two_inf_norm
 from karat.data.digits import default_source
@@ -292,7 +293,12 @@ def _predictions(config: Config, net: TwoLayer, points: Points) -> dict[str, flo
     # Without a radius the attacked points are the training points again, and a kernel matrix with equal
     # rows has no inverse.
     new = slice(None) if config.tau > 0 else slice(config.n)
-    g = separating_function(net.activation, points.x[new], points.y[new])
+    try:
+        g = separating_function(net.activation, points.x[new], points.y[new])
+    except torch.linalg.LinAlgError:  # type: ignore[attr-defined]  # torch does not list the name
+        raise Diverged(
+            None, f"at tau = {config.tau:g} points nearly coincide and so do kernel rows"
+        ) from None
     size = g.random_feature_norm(net.W) if config.ball == "rows" else g.norm
     logistic = Logistic()
     ceiling = robust_margin_ceiling(
