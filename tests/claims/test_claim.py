@@ -158,3 +158,22 @@ def test_numbers_that_are_not_finite_become_null(make_record):
     )
     assert (plain["measured"], plain["interval"], plain["predicted"]) == (None, None, None)
     assert plain["reported"] == "~0.1"
+
+
+@pytest.mark.parametrize("crash", [ValueError("math domain error"), OverflowError(34, "out of range")])
+def test_settings_that_give_the_hypotheses_no_numbers_are_out_of_regime(make_record, crash):
+    def hypotheses(config):
+        raise crash
+
+    records = [make_record(seed, robust_error=0.1) for seed in range(3)]
+    claim = judge_claim(STATEMENT, make_check(hypotheses=hypotheses), records)
+    assert claim.verdict == "out of regime"
+    assert claim.hypotheses_unmet == ("settings for which the hypotheses can be computed",)
+    assert claim.measured == pytest.approx(0.1)
+
+
+def test_a_value_that_is_missing_is_left_out_and_said(make_record):
+    records = [make_record(0, robust_error=0.1), make_record(1, robust_error=None)]
+    claim = judge_claim(STATEMENT, make_check(), records)
+    assert claim.verdict == "inconclusive"
+    assert claim.caveat == "1 of 2 values are not finite and left out."

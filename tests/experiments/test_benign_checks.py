@@ -14,6 +14,7 @@ from karat.claims.benign.settings import config_of
 from karat.experiments import EXPERIMENTS
 from karat.experiments.benign import traces
 from karat.experiments.benign.exact import draw
+from karat.experiments.benign.regime import INSIDE
 from karat.experiments.experiment import cells
 
 
@@ -132,9 +133,9 @@ def test_clean_training_is_compared_within_its_own_setting(records):
 
 
 def test_lemmas_refuse_a_step_size_that_decays():
-    config = replace(cells(EXPERIMENTS["benign.lemmas"], "tiny", 1)[0].config, decay_every=5)
-    with pytest.raises(ValueError, match="constant step size"):
-        traces.run(config, torch.Generator().manual_seed(0))
+    with pytest.raises(ValueError, match="`decay_every` of `LemmaConfig` must be at least `steps` = 12"):
+        cells(EXPERIMENTS["benign.lemmas"], "tiny", 1, {"decay_every": 5})
+    config = replace(INSIDE, steps=12, decay_every=5)
     assert not config.setting().theorem_algorithm
 
 

@@ -19,7 +19,7 @@ from karat.experiments.experiment import Experiment, Preset
 class Config:
     d: int
     tau: float = 0.1
-    mode: Literal["ok", "raise", "diverge", "die", "die once", "odd", "tensor"] = "ok"
+    mode: Literal["ok", "raise", "diverge", "die", "die once", "odd", "wild", "tensor"] = "ok"
     at: int = 2  # the d at which `mode` happens
     pause: float = 0.0
     log: str = ""
@@ -41,6 +41,8 @@ def run(config: Config, generator: torch.Generator) -> dict[str, Any]:
             os.kill(os.getpid(), signal.SIGKILL)
         if config.mode == "odd":
             return {"infinite": math.inf, "unknown": math.nan, "zero": -0.0}
+        if config.mode == "wild":
+            return {"mean": 1.5, "loss": [0.5, math.inf]}
         if config.mode == "tensor":
             return {"value": torch.zeros(2)}
     x = torch.randn(4000, config.d, generator=generator, dtype=torch.float32)
@@ -74,6 +76,7 @@ TOY = Experiment(
         "quick": Preset(config=Config(d=1), grid={"d": (1, 2, 3)}, seeds=4),
     },
     run=run,
+    undefined={"infinite": "in the mode odd", "unknown": "in the mode odd"},
 )
 
 DEAR = replace(

@@ -70,7 +70,16 @@ def test_a_fresh_record_equals_the_stored_one(store):
     (fresh,) = run_cells([wanted], store, workers=0)
     assert fresh.to_json() == store.get(wanted).to_json()
     assert fresh.values["infinite"] == math.inf
+    assert fresh.values["unknown"] is None
     assert math.copysign(1, fresh.values["zero"]) == 1
+
+
+def test_an_infinity_that_is_not_declared_is_divergence_and_not_computed_again(store):
+    (wanted,) = toy_cells(wild=1)
+    (record,) = run_cells([wanted], store, workers=0)
+    assert (record.status, record.error) == ("diverged", "`loss` is inf.")
+    assert record.values["mean"] == 1.5  # what was measured is kept
+    assert store.missing([wanted]) == []
 
 
 def test_repeated_cells_are_computed_once_and_returned_each_time(store, tmp_path):

@@ -92,7 +92,7 @@ def judge_claim(
         raise ValueError(f"the check of {check.claim_id!r} cannot judge the claim {statement.id!r}.")
     own = [record for record in records if record.experiment == check.experiment]
     done = [record for record in own if record.status == "done"]
-    unmet = tuple(dict.fromkeys(name for record in own for name in check.hypotheses(record.config)))
+    unmet = tuple(dict.fromkeys(name for record in own for name in _unmet(check, record)))
     lost = _lost_cells(own)
     if not done:
         verdict: Verdict | None = "inconclusive" if any(r.status == "diverged" for r in own) else None
@@ -162,6 +162,14 @@ def _claim(
         hypotheses_unmet=unmet,
         caveat=" ".join(filter(None, caveats)),
     )
+
+
+def _unmet(check: Check, record: Record) -> list[str]:
+    """The hypotheses that a record violates, also where its settings give them no numbers."""
+    try:
+        return check.hypotheses(record.config)
+    except (ValueError, ArithmeticError):
+        return ["settings for which the hypotheses can be computed"]
 
 
 def _lost_cells(records: Sequence[Record]) -> str:

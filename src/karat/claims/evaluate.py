@@ -8,7 +8,7 @@ import numpy as np
 
 from karat.claims.claim import Finding, Outcome
 from karat.core.statistics import Interval, log_log_slope, t_interval
-from karat.experiments.record import Record
+from karat.experiments.record import Record, number
 
 Side = Literal["equal", "at most", "at least"]
 
@@ -19,8 +19,8 @@ _ONE_SEED = "One seed only: no interval over seeds."
 
 
 def values_of(records: Sequence[Record], name: str) -> list[float]:
-    """One number per record under `name`; a KeyError names the missing value."""
-    return [float(record.values[name]) for record in records]
+    """One number per record under `name`, NaN where it is undefined; a KeyError names the missing value."""
+    return [number(record.values[name]) for record in records]
 
 
 def upper_bound_finding(

@@ -2,10 +2,14 @@
 
 import math
 from collections.abc import Collection
+from dataclasses import fields
 from numbers import Integral, Real
 from typing import Any
 
 from torch import Tensor
+
+LARGEST_SETTING = 1e30
+"""Well inside single precision, whose largest number is 3e38."""
 
 
 class ShapeError(ValueError):
@@ -60,6 +64,48 @@ def require_integer(value: Any, name: str, owner: str, *, minimum: int | None = 
     if minimum is not None and value < minimum:
         raise ValueError(f"`{name}` of `{owner}` must be {wanted}, got {value}.")
     return int(value)
+
+
+def require_settings(config: Any, *, infinite: Collection[str] = ()) -> None:
+    """Refuse settings with which no run can begin: NaN, and numbers that single precision cannot work with.
+
+    Args:
+        config: dataclass whose numbers, also those in tuples, are looked at;
+        infinite: names of settings for which infinity has a meaning.
+
+    >>> from dataclasses import dataclass
+    >>> @dataclass(frozen=True)
+    ... class Config:
+    ...     lr: float
+    >>> require_settings(Config(1e39))
+    Traceback (most recent call last):
+    ...
+    ValueError: `lr` of `Config` must be a number of size at most 1e+30, got 1e+39.
+    """
+    for field in fields(config):
+        value = getattr(config, field.name)
+        for number in value if isinstance(value, tuple) else (value,):
+            if not isinstance(number, int | float) or (field.name in infinite and math.isinf(number)):
+                continue
+            if not abs(number) <= LARGEST_SETTING:
+                raise ValueError(
+                    f"`{field.name}` of `{type(config).__name__}` must be a number of size at most "
+                    f"{LARGEST_SETTING:g}, got {number}."
+                )
+
+
+def require_share(value: Any, name: str, owner: str) -> float:
+    """Return `value` as a float if it lies strictly between 0 and 1.
+
+    >>> require_share(1, "p_fail", "Config")
+    Traceback (most recent call last):
+    ...
+    ValueError: `p_fail` of `Config` must lie strictly between 0 and 1, got 1.
+    """
+    number = require_number(value, name, owner)
+    if not 0 < number < 1:
+        raise ValueError(f"`{name}` of `{owner}` must lie strictly between 0 and 1, got {value}.")
+    return number
 
 
 def require_even(value: Any, name: str, owner: str) -> int:

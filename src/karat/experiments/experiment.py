@@ -47,7 +47,9 @@ class Experiment:
     Args:
         name: "paper.item", the key of the export list; title: the question; paper: key of the paper;
         presets: scale -> preset; run: (config, generator) -> values, raising `Diverged` when training does;
-        part: "images" for the deep experiments, which cost minutes where the theory costs seconds.
+        part: "images" for the deep experiments, which cost minutes where the theory costs seconds;
+        undefined: name of a value -> when it has no number or is infinite; a record holds None for such a
+            NaN. A run with any other NaN or infinity among its values has diverged.
     """
 
     name: str
@@ -56,6 +58,7 @@ class Experiment:
     presets: Mapping[str, Preset]
     run: Callable[[Any, "torch.Generator"], Values]
     part: Part = "theory"
+    undefined: Mapping[str, str] = field(default_factory=dict)
 
     def preset(self, scale: str) -> Preset:
         """Return the preset of a scale; the message of an unknown one lists those there are."""

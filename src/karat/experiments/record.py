@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import math
 import platform
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, fields
@@ -25,7 +26,8 @@ class Record:
     Args:
         experiment: name; config: strict JSON of the config; seed: of the cell's generator;
         status: `done`, `diverged` (also a result) or `failed` (computed again by the next run);
-        values: what was measured, infinities and NaN as numbers; error: one line when not done;
+        values: what was measured, None where the experiment declares that there may be no number; error: one
+            line when not done;
         cpu_seconds, peak_memory_mb: cost of the cell; version: of karat; source: hash of the source code that
             computed it, empty if unknown; environment: versions, threads, architecture.
     """
@@ -75,6 +77,15 @@ class Record:
         if not isinstance(raw, dict) or not needed <= set(raw) <= names or raw["status"] not in STATUSES:
             raise ValueError("the text is not a record of karat.")
         return cls(**raw | {"values": decode(raw["values"])})
+
+
+def number(value: Any) -> float:
+    """Return a measured value as a float for arithmetic; NaN stands for the missing one.
+
+    >>> number(2), number(None)
+    (2.0, nan)
+    """
+    return math.nan if value is None else float(value)
 
 
 def canonical(value: Any) -> str:

@@ -18,7 +18,8 @@ from karat.version import __version__
 
 def execute(cell: Cell, *, show_traceback: bool = False) -> Record:
     """Compute one cell; divergence and errors become the status of its record, never an exception."""
-    from karat.core.divergence import Diverged  # on use: core brings torch, which hosts of workers do without
+    # On use: core brings torch, which hosts of workers do without.
+    from karat.core.divergence import Diverged, settle
 
     experiment = find_experiment(cell.experiment)
     status: Status = "done"
@@ -29,6 +30,7 @@ def execute(cell: Cell, *, show_traceback: bool = False) -> Record:
         try:
             # There and back: a record fresh from the cell equals the one read from a store later.
             values = decode(encode(experiment.run(cell.config, cell_generator(cell.seed))))
+            values = settle(values, experiment.undefined)
         except Diverged as reason:
             status, error = "diverged", _line(reason)
         except Exception as reason:

@@ -8,6 +8,7 @@ from scipy.optimize import linprog
 from torch import Tensor
 
 from karat.core.checks import require_labels, require_shape
+from karat.core.divergence import Diverged
 
 CONSTANT = 1e-12
 """Features whose standard deviation, relative to their size, is below this are constants."""
@@ -64,7 +65,7 @@ def smallest_hinge(H: Tensor, y: Tensor) -> BestClassifier:
         method="highs-ds",
     )
     if solved.status != 0:
-        raise ArithmeticError(f"the linear program of `smallest_hinge` was not solved: {solved.message}")
+        raise Diverged(None, f"the linear program of `smallest_hinge` was not solved: {solved.message}")
     weights = np.zeros(values.shape[1])
     weights[used] = solved.x[:rank] / spread[used]
     intercept = float(solved.x[rank] - weights @ mean)

@@ -10,7 +10,7 @@ import numpy as np
 from karat.claims.claim import Check, Finding
 from karat.claims.evaluate import lower_bound_finding, upper_bound_finding, values_of
 from karat.claims.features.images import MISSING
-from karat.experiments.record import Record
+from karat.experiments.record import Record, number
 
 
 def part_gap(
@@ -108,7 +108,7 @@ def descent(records: Sequence[Record]) -> Finding:
     minima: dict[int, list[float]] = {}
     for r in records:
         if r.config["inputs"] == "gaussian":
-            found = float(r.values["minimum"])
+            found = number(r.values["minimum"])
             minima.setdefault(r.config["teacher"], []).append(found if found == found else np.inf)
     if len(minima) < 2:
         raise ValueError("the students of at most one teacher were run: there is nothing to compare.")
@@ -116,7 +116,7 @@ def descent(records: Sequence[Record]) -> Finding:
     means = [float(np.mean(minima[size])) for size in teachers]
     near = abs(means[0] - teachers[0]) <= 4
     rising = all(later > earlier for earlier, later in itertools.pairwise(means))
-    own = ", ".join(f"{r.values['minimum']:g}" for r in records if r.config["inputs"] == "original")
+    own = ", ".join(f"{number(r.values['minimum']):g}" for r in records if r.config["inputs"] == "original")
     note = "; ".join(f"FC({size}) {mean:g}" for size, mean in zip(teachers, means, strict=True))
     return Finding(
         measured=means[0] if np.isfinite(means[0]) else None,

@@ -10,7 +10,7 @@ from karat.claims.claim import Check, Finding, Outcome
 from karat.claims.curves import combine, curves, power, say, select, with_caveat
 from karat.claims.evaluate import tight_finding
 from karat.core.statistics import clopper_pearson
-from karat.experiments.record import Record
+from karat.experiments.record import Record, number
 
 POWERS = {"perturbation": -0.5, "gradient": 0.5, "step": -1.0}
 LARGE_D = 100
@@ -24,7 +24,7 @@ def dimension(record: Record) -> float:
 
 def at_ball(name: str, C0: float) -> Callable[[Record], float]:
     """A quantity of the last net inside the ball C0."""
-    return lambda record: float(record.values[name][record.values["C0"].index(C0)])
+    return lambda record: number(record.values[name][record.values["C0"].index(C0)])
 
 
 def reaching(records: Sequence[Record], C0: float) -> list[Record]:
@@ -85,7 +85,7 @@ def _by_ball(records: Sequence[Record]) -> Finding:
     own = select(records, m=m)
     finding = _powers(own, [C0 for C0 in _balls(own) if C0 > 10.0] or _balls(own)[-1:])
     lengths = [r.values["perturbation"] for r in own if len(r.values["C0"]) > 1]
-    grown = sum(all(a < b for a, b in pairwise(row)) for row in lengths)
+    grown = sum(all(a < b for a, b in pairwise(map(number, row))) for row in lengths)
     return with_caveat(finding, f"The flip grows with C0 in {grown} of {len(lengths)} nets.")
 
 
@@ -103,13 +103,12 @@ def _growth(records: Sequence[Record]) -> Finding:
     grew = {name: {} for name in ("gradient", "step")}  # type: dict[str, dict[float, list[bool]]]
     for record in several:
         for name, table in grew.items():
-            first, last = record.values[name][0], record.values[name][-1]
-            table.setdefault(dimension(record), []).append(last > first)
+            table.setdefault(dimension(record), []).append(_grows(record.values[name]))
     seeds = sorted({r.seed for r in several})
     shares = []
     for seed in seeds:
         own = [r for r in several if r.seed == seed]
-        both = [all(r.values[n][-1] > r.values[n][0] for n in grew) for r in own]
+        both = [all(_grows(r.values[name]) for name in grew) for r in own]
         shares.append(sum(both) / len(both))
     finding = tight_finding(shares, 1.0, deterministic=True)
     falling = [f"{d:g}" for d, flags in sorted(grew["step"].items()) if not all(flags)]
@@ -118,6 +117,11 @@ def _growth(records: Sequence[Record]) -> Finding:
         f"The gradient grows in {_share(grew['gradient'])} of the nets, the step in {_share(grew['step'])};",
         f"it shrinks at d = {', '.join(falling)}." if falling else "it shrinks nowhere.",
     )
+
+
+def _grows(row: Sequence[float | None]) -> bool:
+    """Whether a quantity is larger in the last ball than in the first; not if either is undefined."""
+    return number(row[-1]) > number(row[0])
 
 
 def _share(table: dict[float, list[bool]]) -> str:
@@ -135,7 +139,7 @@ def _histogram(records: Sequence[Record]) -> Finding:
         CONSTANTS["step"],
     )
     shapes = [r.values["histograms"][0] for r in own]
-    skew = {name: sum(s[name]["skewness"] for s in shapes) / len(shapes) for name in POWERS}
+    skew = {name: sum(number(s[name]["skewness"]) for s in shapes) / len(shapes) for name in POWERS}
     factor = CONSTANTS["step"] / finding.measured if finding.measured else math.nan
     return with_caveat(
         finding,

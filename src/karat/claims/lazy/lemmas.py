@@ -179,7 +179,7 @@ def _subset(records: Sequence[Record]) -> Finding:
 
 def _single_step(records: Sequence[Record]) -> Finding:
     """All certified steps land beyond -|f|; how many samples are certified, at which length."""
-    landed = [float(r.values["landed"]) for r in records if not math.isnan(float(r.values["landed"]))]
+    landed = [share for share in values_of(records, "landed") if not math.isnan(share)]
     if not landed:
         raise ValueError("no sample had kappa below 1, so the certificate applied nowhere.")
     finding = lower_bound_finding(landed, 1.0, deterministic=True)

@@ -13,7 +13,7 @@ from karat.claims.evaluate import lower_bound_finding, upper_bound_finding
 from karat.claims.printed_table1 import ATTACKERS, reported_text
 from karat.claims.purification.image_records import resnet34, smoothed_attacker, whole_alexnet
 from karat.core.statistics import Interval, clopper_pearson
-from karat.experiments.record import Record
+from karat.experiments.record import Record, number
 
 MOST = 0.5
 """'Most neurons' is read as more than half of them."""
@@ -37,7 +37,7 @@ def table(records: Sequence[Record]) -> Finding:
     for record in records:
         values, size = record.values, min(int(record.config["attacked"]), record.values["tested_on"])
         for index, attacker in enumerate(record.config["attackers"]):
-            strong = {mode: values[f"{mode}_strong"][index] for mode in _trained(record)}
+            strong = {mode: number(values[f"{mode}_strong"][index]) for mode in _trained(record)}
             zeros.append(clopper_pearson(round(strong["clean"] * size), size).low <= ZERO)
             leads += [(strong[mode], strong["clean"], size) for mode in _ADVERSARIAL if mode in strong]
             if "from_random" in strong:

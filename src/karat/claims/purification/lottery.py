@@ -20,7 +20,7 @@ from karat.claims.purification.settings import (
     plain,
     regime_of,
 )
-from karat.experiments.record import Record
+from karat.experiments.record import Record, number
 
 TIMES = (
     "Times are counted in units of h = lr/d with constants 1: T_a = sigma_0 log(d)^2.5, T_b = d sigma_0/k."
@@ -106,7 +106,8 @@ def _smallest(record: Record, name: str, since: str, until: str) -> float:
 def _early(record: Record, name: str) -> list[float]:
     """A curve over the first phase, t <= T_b."""
     last = regime_of(record.config).phases()["T_b"]
-    return [float(v) for t, v in zip(record.values["time"], record.values[name], strict=True) if t <= last]
+    curve = zip(record.values["time"], record.values[name], strict=True)
+    return [number(value) for time, value in curve if time <= last]
 
 
 def _in_lottery(records: Sequence[Record], name: str) -> list[float]:
@@ -186,7 +187,7 @@ def _other_growth(records: Sequence[Record]) -> Finding:
 def _coupling(records: Sequence[Record]) -> Finding:
     own = plain(records)
     regime = regime_of(own[0].config)
-    last = [float(r.values["coupling_spread"][-1]) for r in own]
+    last = [number(r.values["coupling_spread"][-1]) for r in own]
     bound = regime.k**1.5 / regime.d
     grown = float(np.mean([r.values["grown"][-1] for r in own]))
     note = (

@@ -17,7 +17,7 @@ from karat.claims.purification.image_records import (
     whole_alexnet,
 )
 from karat.claims.purification.settings import at_least, at_most, both
-from karat.experiments.record import Record
+from karat.experiments.record import Record, number
 
 Evaluate = Callable[[Sequence[Record]], Finding]
 
@@ -40,7 +40,7 @@ def filters(records: Sequence[Record]) -> Finding:
         before, after, cosine = (
             np.mean([part[name] for part in left]) for name in ("energy_before", "energy_after", "cosine")
         )
-        forgotten = np.mean([part["forgotten"] for part in left])
+        forgotten = np.mean([number(part["forgotten"]) for part in left])
         told = f"{forgotten:.0%} of the fall is the start being forgotten" if forgotten == forgotten else ""
         notes.append(
             f"Weight decay {decay:g}, rate {own[0].config['lr']:g}: roughness {clean:.2f} to {robust:.2f}, "

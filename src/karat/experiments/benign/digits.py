@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import torch
 
-from karat.core.checks import require_integer, require_number
+from karat.core.checks import require_integer, require_number, require_settings
 from karat.core.norms import norm
 from karat.data.digits import SIDE, default_source, load_digits, resize
 from karat.data.samples import Samples
@@ -46,6 +46,7 @@ class Config:
         for name in ("mu", "lr"):
             require_number(getattr(self, name), name, "Config", positive=True)
         require_number(self.ratio, "ratio", "Config", minimum=0)
+        require_settings(self)
 
     @property
     def d(self) -> int:

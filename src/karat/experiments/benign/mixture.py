@@ -10,7 +10,7 @@ from karat.attacks import PGD
 from karat.bounds.benign import Setting
 from karat.core.activations import Activation, LeakyRelu, Relu, SmoothLeakyRelu
 from karat.core.ball import Ball
-from karat.core.checks import require_integer, require_number
+from karat.core.checks import require_integer, require_number, require_settings
 from karat.core.norms import exponent
 from karat.data import ClusterLaw, Gaussian, NoisyMixture, Quartic, TruncatedGaussian
 from karat.data.cluster_law import admissible
@@ -92,6 +92,7 @@ class Config:
         if self.init_scale is not None:
             require_number(self.init_scale, "init_scale", "Config", minimum=0)
         exponent(self.p)
+        require_settings(self, infinite=("p",))
         if self.engine == "exact" and self.p != 2:
             raise ValueError(
                 f"`engine` of `Config` cannot be exact for p = {self.p:g}: only l2 attacks stay in the span "

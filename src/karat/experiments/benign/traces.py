@@ -1,6 +1,6 @@
 """The proof's lemmas along training: what each says at every step, against what happens."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -8,6 +8,7 @@ from torch import Tensor
 
 from karat.bounds.benign import margin_bound
 from karat.core.ball import Ball
+from karat.core.divergence import Diverged
 from karat.core.losses import Logistic
 from karat.experiments.benign.exact import Problem, draw
 from karat.experiments.benign.mixture import Config
@@ -15,6 +16,24 @@ from karat.experiments.benign.regime import INSIDE
 from karat.experiments.experiment import Experiment, Preset
 from karat.nets import TwoLayer, as_classifier
 from karat.probes.errors import error_share, mix_flips
+
+
+@dataclass(frozen=True, kw_only=True)
+class LemmaConfig(Config):
+    """Settings of a run that the lemmas speak of: from the theorem's start, with one step size."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.start != "symmetric" or self.attack_first:
+            raise ValueError(
+                "`start` of `LemmaConfig` must be symmetric and `attack_first` false: the lemmas speak of "
+                "that start without a perturbation at t = 0."
+            )
+        if self.decay_every < self.steps:
+            raise ValueError(
+                f"`decay_every` of `LemmaConfig` must be at least `steps` = {self.steps}, for the lemmas "
+                f"speak of a constant step size; got {self.decay_every}."
+            )
 
 
 class Trace:
@@ -103,6 +122,8 @@ class Trace:
         config, y = self.config, self.problem.y_test
         margin = y * net(self.test)
         length = float(torch.linalg.matrix_norm(net.W, ord=2))
+        if length == 0:  # no margin can be normalised by it
+            raise Diverged(step, "the weights are zero")
         plus, minus = (float(margin[y == side].mean()) for side in (1, -1))
         law = config.mu**2 * (config.n / config.d) ** 0.5
         classifier = as_classifier(net)
@@ -166,12 +187,8 @@ def increment_slack(
     return float(slack), float(correlation.min())
 
 
-def run(config: Config, generator: torch.Generator) -> dict[str, Any]:
+def run(config: LemmaConfig, generator: torch.Generator) -> dict[str, Any]:
     """Train from the theorem's start and return the extremes of every lemma's quantity."""
-    if config.start != "symmetric" or config.attack_first:
-        raise ValueError("the lemmas speak of the symmetric start without a perturbation at t = 0.")
-    if config.steps > config.decay_every:
-        raise ValueError("the lemmas speak of a constant step size: `decay_every` must be at least `steps`.")
     problem = draw(config, generator)
     trace = Trace(config, problem)
     trajectory = config.trainer().run(
@@ -195,7 +212,7 @@ def _robust_loss(trace: Trace, net: TwoLayer) -> float:
     return float(trace.loss(y * net(x + delta)).mean())
 
 
-_WIDE = Config(
+_WIDE = LemmaConfig(
     d=2000,
     n=50,
     m=100,
@@ -218,7 +235,7 @@ _VARIED: tuple[dict[str, Any], ...] = (
     {"activation": "smooth_leaky_relu", "slope": 0.3, "lr": 0.01},
 )
 
-_INSIDE = replace(INSIDE, steps=60, n_test=300)
+_INSIDE = LemmaConfig(**vars(replace(INSIDE, steps=60, n_test=300)))
 # Every hypothesis is met up to C = 2.5 (p_fail = 0.05) in these as well.
 _MET: tuple[dict[str, Any], ...] = (
     {},
@@ -228,7 +245,7 @@ _MET: tuple[dict[str, Any], ...] = (
 )
 
 
-def _experiment(name: str, title: str, config: Config, points: tuple[dict[str, Any], ...]) -> Experiment:
+def _experiment(name: str, title: str, config: LemmaConfig, points: tuple[dict[str, Any], ...]) -> Experiment:
     return Experiment(
         name=name,
         title=title,

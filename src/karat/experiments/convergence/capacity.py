@@ -10,7 +10,7 @@ from torch import Tensor
 from karat.bounds.convergence import ball_ratio, cluster_offset
 from karat.certificates import certify
 from karat.core.ball import Ball
-from karat.core.checks import require_integer, require_number
+from karat.core.checks import require_integer, require_number, require_settings
 from karat.data.sphere import smallest_distance
 from karat.experiments.experiment import Experiment, Preset
 from karat.nets import TwoLayer
@@ -39,6 +39,7 @@ class ShatteringConfig:
             require_integer(getattr(self, name), name, "Config", minimum=1)
         require_number(self.tau, "tau", "Config", positive=True)
         require_number(self.share, "share", "Config", positive=True, maximum=1)
+        require_settings(self)
 
 
 def run_shattering(config: ShatteringConfig, generator: torch.Generator) -> dict[str, Any]:
@@ -199,6 +200,8 @@ class CapacityConfig:
         for name in ("d", "n", "restarts", "steps", "attack_steps", "domains"):
             require_integer(getattr(self, name), name, "Config", minimum=1)
         require_number(self.share, "share", "Config", minimum=0, maximum=1)
+        require_number(self.lr, "lr", "Config", positive=True)
+        require_settings(self)
         if list(self.widths) != sorted(set(self.widths)) or not self.widths or self.widths[0] < 1:
             raise ValueError(
                 f"`widths` of `Config` must hold increasing whole numbers >= 1, got {self.widths}."
@@ -268,6 +271,7 @@ def _spread_points(n: int, d: int, generator: torch.Generator, pool: int = 400) 
 
 
 _CAPACITY = CapacityConfig(d=2)
+_TOO_FEW = "no width that was tried is enough"
 
 CAPACITY = Experiment(
     name="convergence.capacity",
@@ -299,4 +303,5 @@ CAPACITY = Experiment(
         ),
     },
     run=run_capacity,
+    undefined={"attacked_width": _TOO_FEW, "width": _TOO_FEW, "parameters": _TOO_FEW},
 )

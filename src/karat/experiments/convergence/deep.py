@@ -7,7 +7,7 @@ from typing import Any, Literal
 import torch
 
 from karat.core.cap import Cap
-from karat.core.checks import require_integer, require_number
+from karat.core.checks import require_integer, require_number, require_settings
 from karat.experiments.convergence.sets import PseudoHuber, draw_sets
 from karat.experiments.experiment import Experiment, Preset
 from karat.nets import init
@@ -42,12 +42,14 @@ class Config:
     K: int = 8
 
     def __post_init__(self) -> None:
-        for name in ("m", "depth", "steps", "n", "K"):
+        for name in ("m", "depth", "steps", "K"):
             require_integer(getattr(self, name), name, "Config", minimum=1)
-        require_integer(self.d, "d", "Config", minimum=2)
+        for name in ("d", "n"):
+            require_integer(getattr(self, name), name, "Config", minimum=2)
         for name in ("R", "step", "tol"):
             require_number(getattr(self, name), name, "Config", positive=True)
         Cap(self.tau)
+        require_settings(self)
 
 
 def run(config: Config, generator: torch.Generator) -> dict[str, Any]:

@@ -18,7 +18,8 @@ from karat.attacks.pgd import PGD
 from karat.bounds.lazy import robust_margin_ceiling
 from karat.core.ball import Ball
 from karat.core.cap import cap, require_compatible
-from karat.core.checks import require_choice, require_even, require_integer, require_number
+from karat.core.checks import require_choice, require_even, require_integer, require_number, require_settings
+from karat.core.divergence import Diverged
 from karat.core.losses import Logistic
 from karat.core.norms import norm, two_inf_norm
 from karat.data.digits import default_source
@@ -66,12 +67,16 @@ class Config:
 
     def __post_init__(self) -> None:
         _ = self.digits
-        for name in ("n", "n_test", "steps", "rounds", "attack_steps"):
+        for name in ("steps", "rounds", "attack_steps"):
             require_integer(getattr(self, name), name, "Config", minimum=1)
+        for name in ("n", "n_test"):
+            require_integer(getattr(self, name), name, "Config", minimum=2)
         require_choice(self.start, "start", "Config", ("paired", "gaussian"))
         require_even(self.m, "m", "Config")
         require_number(self.C0, "C0", "Config", positive=True)
         require_number(self.tau, "tau", "Config", minimum=0, maximum=1)
+        require_integer(self.polish, "polish", "Config", minimum=0)
+        require_settings(self)
 
     @property
     def digits(self) -> Digits:
@@ -285,7 +290,15 @@ def _predictions(config: Config, net: TwoLayer, points: Points) -> dict[str, flo
     its margins are C0/|g|. The (2, inf) ball needs |g|_RF, the Frobenius ball |g|_H. Lazy: the best robust
     margin at one x in an unpaired ball, C0/2 - tau sqrt(d/2).
     """
-    g = separating_function(net.activation, points.x, points.y)
+    # Without a radius the attacked points are the training points again, and a kernel matrix with equal
+    # rows has no inverse.
+    new = slice(None) if config.tau > 0 else slice(config.n)
+    try:
+        g = separating_function(net.activation, points.x[new], points.y[new])
+    except torch.linalg.LinAlgError:  # type: ignore[attr-defined]  # torch does not list the name
+        raise Diverged(
+            None, f"at tau = {config.tau:g} points nearly coincide and so do kernel rows"
+        ) from None
     size = g.random_feature_norm(net.W) if config.ball == "rows" else g.norm
     logistic = Logistic()
     ceiling = robust_margin_ceiling(
@@ -349,4 +362,5 @@ JOINT = Experiment(
         ),
     },
     run=run,
+    undefined={"flip_ratio": "the net and its gradient are zero at most test images"},
 )

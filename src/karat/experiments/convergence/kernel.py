@@ -9,7 +9,7 @@ from torch import Tensor
 
 from karat.bounds.convergence import built_error_bound, finite_sum_bound
 from karat.core.cap import Cap
-from karat.core.checks import require_even, require_integer, require_number
+from karat.core.checks import require_even, require_integer, require_number, require_settings, require_share
 from karat.core.kernels import degree_weights, empirical_gram, gram, profile_of
 from karat.core.smoothings import SmoothedRelu
 from karat.experiments.convergence.sets import PseudoHuber, draw_centres
@@ -42,11 +42,13 @@ class Config:
     lift: bool = False
 
     def __post_init__(self) -> None:
-        for name in ("n", "fresh", "draws"):
+        for name in ("fresh", "draws"):
             require_integer(getattr(self, name), name, "Config", minimum=1)
+        require_integer(self.n, "n", "Config", minimum=2)
         require_integer(self.cover, "cover", "Config", minimum=0)
         require_integer(self.d, "d", "Config", minimum=3)
         Cap(self.tau)
+        require_settings(self)
 
 
 def _points(config: Config, generator: torch.Generator) -> tuple[Tensor, Tensor]:
@@ -134,9 +136,16 @@ class BuiltConfig:
 
     def __post_init__(self) -> None:
         require_even(self.m, "m", "Config")
-        require_integer(self.grid, "grid", "Config", minimum=1)
-        require_number(self.sigma, "sigma", "Config", positive=True)
+        for name in ("grid", "cover"):
+            require_integer(getattr(self, name), name, "Config", minimum=1)
+        for name in ("d", "n"):
+            require_integer(getattr(self, name), name, "Config", minimum=2)
+        for name in ("sigma", "tol"):
+            require_number(getattr(self, name), name, "Config", positive=True)
+        require_number(self.ridge, "ridge", "Config", minimum=0)
+        require_share(self.p_fail, "p_fail", "Config")
         Cap(self.tau)
+        require_settings(self)
 
     @property
     def slope_lipschitz(self) -> float:
@@ -252,6 +261,8 @@ def _covering_radius(centres: Tensor, fresh: Tensor, tau: float) -> float:
     return largest + angle / steps + 2 * math.pi * math.sin(angle) / (8 * steps)
 
 
+_COVERED = "infinite unless d = 3: caps are covered in three dimensions only"
+
 KERNEL = Experiment(
     name="convergence.kernel",
     title="Does the tangent kernel's space hold robust interpolants, and do the closed forms hold?",
@@ -343,4 +354,5 @@ BUILT = Experiment(
         ),
     },
     run=run_built,
+    undefined={"spacing": _COVERED, "certified_loss": _COVERED},
 )

@@ -8,7 +8,7 @@ import torch
 
 from karat.core.activations import Activation, QuadraticRelu, Relu, SmoothLeakyRelu, Softplus
 from karat.core.cap import Cap
-from karat.core.checks import require_even, require_integer, require_number
+from karat.core.checks import require_even, require_integer, require_number, require_settings
 from karat.core.smoothings import SmoothedRelu
 from karat.experiments.convergence.sets import PseudoHuber, draw_sets
 from karat.experiments.experiment import Experiment, Preset
@@ -71,13 +71,15 @@ class Config:
     rows: Literal["gaussian", "sphere"] = "gaussian"
 
     def __post_init__(self) -> None:
-        for name in ("n", "K", "steps"):
+        for name in ("K", "steps"):
             require_integer(getattr(self, name), name, "Config", minimum=1)
-        require_integer(self.d, "d", "Config", minimum=2)
+        for name in ("d", "n"):
+            require_integer(getattr(self, name), name, "Config", minimum=2)
         require_even(self.m, "m", "Config")
         for name in ("R", "lr", "tol"):
             require_number(getattr(self, name), name, "Config", positive=True)
         Cap(self.tau)
+        require_settings(self)
 
 
 def draw_net(config: Config, generator: torch.Generator) -> TwoLayer:
@@ -199,6 +201,12 @@ class Trace:
         }
 
 
+UNDEFINED = {
+    "left_ball": "the net never leaves B(R)",
+    "left_triple": "the net never leaves B(3R)",
+    "regret_constant": "projected runs have no recursion",
+}
+
 TINY = Config(m=64, R=2.0, n=4, d=4, K=5, steps=60)
 
 THM51 = Experiment(
@@ -224,6 +232,7 @@ THM51 = Experiment(
         ),
     },
     run=run,
+    undefined=UNDEFINED,
 )
 
 WIDTH = Experiment(
@@ -258,6 +267,7 @@ WIDTH = Experiment(
         ),
     },
     run=run,
+    undefined=UNDEFINED,
 )
 
 COR51 = Experiment(
@@ -270,6 +280,7 @@ COR51 = Experiment(
         "full": Preset(config=Config(m=8192, R=8.0, lr=0.2, steps=3200), seeds=10, cell_seconds=120),
     },
     run=run,
+    undefined=UNDEFINED,
 )
 
 _QUADRATIC = Config(
@@ -291,6 +302,7 @@ QUADRATIC = Experiment(
         ),
     },
     run=run,
+    undefined=UNDEFINED,
 )
 
 EXIT = Experiment(
@@ -313,4 +325,5 @@ EXIT = Experiment(
         ),
     },
     run=run,
+    undefined=UNDEFINED,
 )

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from karat.core.activations import ACTIVATIONS
-from karat.core.checks import require_integer, require_number
+from karat.core.checks import require_integer, require_number, require_settings
 from karat.core.losses import Hinge
 from karat.data.images import available, load_images
 from karat.data.normaliser import Normaliser
@@ -48,6 +48,8 @@ class Config:
         require_integer(self.n, "n", "Config", minimum=0)
         for name in ("init_scale", "sd_a", "lr"):
             require_number(getattr(self, name), name, "Config", positive=True)
+        require_number(self.momentum, "momentum", "Config", minimum=0, maximum=1)
+        require_settings(self)
 
 
 def load_pair(source: str, n: int, generator: torch.Generator) -> tuple[Tensor, Tensor, Tensor, Tensor]:

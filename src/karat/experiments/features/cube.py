@@ -9,7 +9,7 @@ from torch import Tensor
 
 from karat.bounds.features import query_floor
 from karat.core.activations import TruncatedRelu
-from karat.core.checks import require_integer, require_number
+from karat.core.checks import require_integer, require_number, require_settings
 from karat.core.walsh import cube, parity_correlations, sets_of_size
 from karat.experiments.experiment import Experiment, Preset
 
@@ -41,6 +41,9 @@ class Config:
         if self.k > self.D:
             raise ValueError(f"`k` of `Config` must be at most `D` = {self.D}, got {self.k}.")
         require_number(self.tolerance, "tolerance", "Config", positive=True)
+        if self.bias_ratio is not None:
+            require_number(self.bias_ratio, "bias_ratio", "Config", minimum=0)
+        require_settings(self)
 
     @property
     def sd_b(self) -> float:

@@ -6,7 +6,7 @@ from typing import Any, Literal
 import torch
 from torch import Tensor
 
-from karat.core.checks import require_integer, require_number
+from karat.core.checks import require_integer, require_number, require_settings
 from karat.data.images import available
 from karat.experiments.experiment import Experiment, Preset
 from karat.experiments.features.teachers import (
@@ -45,7 +45,9 @@ class Config:
         for name in ("teacher", "n", "epochs", "batch_size"):
             require_integer(getattr(self, name), name, "Config", minimum=1)
         require_number(self.lr, "lr", "Config", positive=True)
-        if len(self.sizes) < 3 or list(self.sizes) != sorted(set(self.sizes)):
+        require_number(self.confidence, "confidence", "Config", minimum=0)
+        require_settings(self)
+        if len(self.sizes) < 3 or self.sizes[0] < 1 or list(self.sizes) != sorted(set(self.sizes)):
             raise ValueError(f"`sizes` of `Config` must be three or more increasing sizes, got {self.sizes}.")
 
 
@@ -66,7 +68,7 @@ def run(config: Config, generator: torch.Generator) -> dict[str, Any]:
         "sizes": list(config.sizes),
         "test_loss": losses,
         "test": right.double().mean(dim=1).tolist(),
-        "minimum": float("nan") if found is None else found,
+        "minimum": found,
         "inputs_used": len(data.x),
     }
 
@@ -115,4 +117,5 @@ FIG26 = Experiment(
         ),
     },
     run=run,
+    undefined={"minimum": "the test loss has no minimum inside the sizes that were tried"},
 )

@@ -6,7 +6,7 @@ from typing import Any, Literal
 import torch
 from torch import Tensor, nn
 
-from karat.core.checks import require_integer, require_number
+from karat.core.checks import require_integer, require_number, require_settings
 from karat.data.images import available
 from karat.experiments.experiment import Experiment, Preset
 from karat.experiments.features.teachers import load_originals, predictions
@@ -43,8 +43,11 @@ class Config:
     def __post_init__(self) -> None:
         for name in ("m", "n", "epochs", "early_epochs", "batch_size"):
             require_integer(getattr(self, name), name, "Config", minimum=1)
+        if self.side is not None:
+            require_integer(self.side, "side", "Config", minimum=8)
         require_number(self.lr, "lr", "Config", positive=True)
         require_number(self.picked, "picked", "Config", positive=True, maximum=0.5)
+        require_settings(self)
 
 
 def run(config: Config, generator: torch.Generator) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from typing import Any
 import torch
 
 from karat.core.activations import Relu
-from karat.core.checks import require_integer, require_number
+from karat.core.checks import require_integer, require_number, require_settings
 from karat.core.losses import Logistic
 from karat.data import HypercubeMixture
 from karat.experiments.experiment import Experiment, Preset
@@ -46,6 +46,9 @@ class Config:
             require_integer(getattr(self, name), name, "Config", minimum=1)
         for name in ("lr", "init_scale"):
             require_number(getattr(self, name), name, "Config", positive=True)
+        require_number(self.sigma_r, "sigma_r", "Config", minimum=0)
+        require_number(self.momentum, "momentum", "Config", minimum=0, maximum=1)
+        require_settings(self)
 
 
 def run(config: Config, generator: torch.Generator) -> dict[str, Any]:

@@ -116,4 +116,8 @@ LEM23 = Experiment(
         ),
     },
     run=run,
+    undefined={
+        f"{stage}_largest_weight": "infinite where no weights classify all samples with hinge loss zero"
+        for stage in ("start", "step1", "step1_rescaled", "step2", "end")
+    },
 )

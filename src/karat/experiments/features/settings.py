@@ -6,7 +6,13 @@ from typing import Literal
 import torch
 
 from karat.core.activations import SmoothedTruncatedRelu, TruncatedRelu
-from karat.core.checks import require_choice, require_integer, require_number
+from karat.core.checks import (
+    require_choice,
+    require_integer,
+    require_number,
+    require_settings,
+    require_share,
+)
 from karat.data import (
     PatternLaw,
     hidden_representation_law,
@@ -92,23 +98,32 @@ class Config:
     def __post_init__(self) -> None:
         for name in COUNTS:
             require_integer(getattr(self, name), name, "Config", minimum=1)
+        require_integer(self.n, "n", "Config", minimum=2)
         require_integer(self.steps, "steps", "Config", minimum=3)
         require_integer(self.evaluations, "evaluations", "Config", minimum=2)
         require_integer(self.n_kernel, "n_kernel", "Config", minimum=0)
         for name in POSITIVE:
             require_number(getattr(self, name), name, "Config", positive=True)
-        require_number(self.sigma_zeta, "sigma_zeta", "Config", minimum=0)
+        # Inputs are normalised by their mean square, which single precision must hold.
+        require_number(self.sigma_zeta, "sigma_zeta", "Config", minimum=0, maximum=1e15)
         require_number(self.p_o, "p_o", "Config", minimum=0, maximum=0.5)
         if self.sigma_xi is not None:
             require_number(self.sigma_xi, "sigma_xi", "Config", minimum=0)
+        if self.sd_W is not None:
+            require_number(self.sd_W, "sd_W", "Config", positive=True)
+        require_number(self.momentum, "momentum", "Config", minimum=0, maximum=1)
         for method in self.methods:
             require_choice(method, "methods", "Config", METHODS)
         for name in ("lr_a", "lr_top", "lr_ntk", "lr_rf"):
             if not getattr(self, name):
                 raise ValueError(f"`{name}` of `Config` must name at least one rate.")
+            for rate in getattr(self, name):
+                require_number(rate, name, "Config", minimum=0)
         if self.task == "hidden" and any(name.endswith("_unstructured") for name in self.methods):
             raise ValueError("`methods` of `Config` cannot remove the structure of the hidden task.")
+        require_settings(self)
         self._check_engine()
+        self._check_law()
 
     def _check_engine(self) -> None:
         if self.dictionary == "orthonormal" and self.d < self.D:
@@ -117,6 +132,19 @@ class Config:
             raise ValueError(f"`engine` of `Config` cannot be reduced: {obstacle}; use engine=input.")
         if self.second_step == "closed" and self.sigma_xi == 0:
             raise ValueError("`second_step` of `Config` can be closed only with sigma_xi > 0.")
+
+    def _check_law(self) -> None:
+        if self.k > self.D:
+            raise ValueError(f"`k` of `Config` must be at most `D` = {self.D}, got {self.k}.")
+        if self.negative_rate is not None:
+            require_share(self.negative_rate, "negative_rate", "Config")
+        if self.task != "hidden":
+            self.law(torch.Generator())  # its own checks: of k, low, high and the probabilities
+        elif 2 * self.codes_per_label > 2**self.k:
+            raise ValueError(
+                f"`codes_per_label` of `Config` must be at most 2^k / 2 = {2**self.k // 2}, "
+                f"got {self.codes_per_label}."
+            )
 
     @property
     def obstacle(self) -> str | None:

@@ -6,7 +6,7 @@ from typing import Any, Literal
 import torch
 from torch import Tensor, nn
 
-from karat.core.checks import require_integer, require_number
+from karat.core.checks import require_integer, require_number, require_settings
 from karat.data.images import available
 from karat.experiments.experiment import Experiment, Preset
 from karat.experiments.features.teachers import (
@@ -56,6 +56,18 @@ class Config:
             require_integer(getattr(self, name), name, "Config", minimum=1)
         require_integer(self.evaluations, "evaluations", "Config", minimum=2)
         require_number(self.alpha, "alpha", "Config", minimum=0, maximum=1)
+        if round(self.alpha * self.n) >= self.n:
+            raise ValueError(
+                f"`alpha` of `Config` must leave at least one of `n` = {self.n} original images to the "
+                f"control, got {self.alpha:g}."
+            )
+        require_number(self.lr, "lr", "Config", positive=True)
+        require_number(self.confidence, "confidence", "Config", minimum=0)
+        require_settings(self)
+        for size in self.students:
+            require_integer(size, "students", "Config", minimum=1)
+        if self.side is not None:
+            require_integer(self.side, "side", "Config", minimum=8)
         if not self.students or (self.net == "resnet" and len(self.students) > 1):
             raise ValueError(
                 f"`students` of `Config` must be one size for net=resnet and at least one for net=fc, "

@@ -62,6 +62,7 @@ def _table(name: str, title: str, tiny: Preset, quick: Preset, full: Preset) -> 
         paper="features",
         presets={"tiny": tiny, "quick": quick, "full": full},
         run=run_methods,
+        undefined={"closed_form_spread": "infinite without a closed form of the second step"},
     )
 
 

@@ -10,7 +10,7 @@ from karat.attacks.judge import run_attack
 from karat.attacks.pgd import PGD
 from karat.certificates import bracket, certify
 from karat.core.ball import Ball
-from karat.core.checks import require_integer, require_number
+from karat.core.checks import require_integer, require_number, require_settings
 from karat.core.losses import Logistic
 from karat.core.norms import norm
 from karat.data.digits import default_source
@@ -61,8 +61,15 @@ class Config:
         _ = self.digits
         for name in ("m", "n", "n_test", "batch_size", "epochs", "attack_steps", "test_steps"):
             require_integer(getattr(self, name), name, "Config", minimum=1)
-        if self.n < 2:
-            raise ValueError(f"`n` of `Config` must be at least 2, one image per class, got {self.n}.")
+        for name in ("min_epochs", "certified"):
+            require_integer(getattr(self, name), name, "Config", minimum=0)
+        require_number(self.lr, "lr", "Config", positive=True)
+        for name in ("n", "n_test"):
+            if getattr(self, name) < 2:
+                raise ValueError(
+                    f"`{name}` of `Config` must be at least 2, one image per class, "
+                    f"got {getattr(self, name)}."
+                )
         require_number(self.c, "c", "Config", minimum=0)
         if self.c > self.side:
             raise ValueError(
@@ -71,6 +78,7 @@ class Config:
             )
         if not self.C0 > 0:
             raise ValueError(f"`C0` of `Config` must be a number > 0 or inf, got {self.C0}.")
+        require_settings(self, infinite=("C0",))
 
     @property
     def digits(self) -> Digits:
@@ -138,6 +146,8 @@ def run(config: Config, generator: torch.Generator) -> dict[str, Any]:
     }
 
 
+UNDEFINED = {"margin_over_gradient": "the net and its gradient are zero at most test images"}
+
 SOURCE = default_source()
 BASE = Config(side=28, source=SOURCE)
 TINY = replace(BASE, side=7, m=64, n=40, n_test=40, epochs=7, min_epochs=4, lr=0.5, source="embedded")
@@ -177,6 +187,7 @@ RADIUS = Experiment(
         ),
     },
     run=run,
+    undefined=UNDEFINED,
 )
 
 MOVEMENT = Experiment(
@@ -207,6 +218,7 @@ MOVEMENT = Experiment(
         ),
     },
     run=run,
+    undefined=UNDEFINED,
 )
 
 BEYOND = Experiment(
@@ -234,6 +246,7 @@ BEYOND = Experiment(
         ),
     },
     run=run,
+    undefined=UNDEFINED,
 )
 
 ALGORITHM = Experiment(
@@ -263,6 +276,7 @@ ALGORITHM = Experiment(
         ),
     },
     run=run,
+    undefined=UNDEFINED,
 )
 
 _ENCLOSED = replace(BASE, side=10, m=400, certified=20)
@@ -295,6 +309,7 @@ COROLLARY = Experiment(
         ),
     },
     run=run,
+    undefined=UNDEFINED,
 )
 
 BRACKET = Experiment(
@@ -322,4 +337,5 @@ BRACKET = Experiment(
         ),
     },
     run=run,
+    undefined=UNDEFINED,
 )

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 from karat.attacks.gradient_step import gradient_crossing
-from karat.core.checks import require_integer, require_number
+from karat.core.checks import require_integer, require_number, require_settings
 from karat.core.norms import norm
 from karat.data.digits import default_source
 from karat.data.samples import Samples
@@ -59,9 +59,12 @@ class Config:
         _ = self.digits
         for name in ("m", "n_test", "batch_size", "max_steps"):
             require_integer(getattr(self, name), name, "Config", minimum=1)
-        require_number(self.lr, "lr", "Config", positive=True)
+        for name in ("lr", "fast_lr"):
+            if getattr(self, name) is not None:
+                require_number(getattr(self, name), name, "Config", positive=True)
         if not self.C0 or list(self.C0) != sorted(set(self.C0)) or not all(value > 0 for value in self.C0):
             raise ValueError(f"`C0` of `Config` must hold increasing numbers > 0, got {self.C0}.")
+        require_settings(self)
 
     @property
     def digits(self) -> Digits:
@@ -177,6 +180,14 @@ def _summary(values: Tensor) -> dict[str, Any]:
     }
 
 
+_NO_FLIP = "no prediction flips along its gradient"
+UNDEFINED = {
+    "perturbation": _NO_FLIP,
+    "step": _NO_FLIP,
+    "first_order": f"{_NO_FLIP}, or most that do have value and gradient zero",
+    "histograms": _NO_FLIP,
+}
+
 SOURCE = default_source()
 SIDES = (5, 7, 10, 14, 20, 25, 28)
 BASE = Config(side=28, m=1000, source=SOURCE)
@@ -215,6 +226,7 @@ FIG5 = Experiment(
         ),
     },
     run=run,
+    undefined=UNDEFINED,
 )
 
 _RAW = replace(BASE, scaling="raw", bias=True, lr=0.1, batch_size=1, max_steps=2500)
@@ -248,6 +260,7 @@ FIG2 = Experiment(
         ),
     },
     run=run,
+    undefined=UNDEFINED,
 )
 
 PADDING = Experiment(
@@ -272,4 +285,5 @@ PADDING = Experiment(
         ),
     },
     run=run,
+    undefined=UNDEFINED,
 )

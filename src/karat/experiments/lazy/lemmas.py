@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from karat.bounds import lazy as bounds
-from karat.core.checks import require_integer, require_number
+from karat.core.checks import require_integer, require_number, require_settings, require_share
 from karat.core.norms import norm
 from karat.data.digits import default_source
 from karat.data.samples import Samples
@@ -41,9 +41,10 @@ class Config:
         for name in ("side", "m", "n_test", "adversaries"):
             require_integer(getattr(self, name), name, "Config", minimum=1)
         require_number(self.C0, "C0", "Config", positive=True)
-        require_number(self.C1, "C1", "Config", positive=True)
-        if not 0 < require_number(self.p_fail, "p_fail", "Config") < 1:
-            raise ValueError(f"`p_fail` of `Config` must lie strictly between 0 and 1, got {self.p_fail}.")
+        # The radius C1/side is at most |x| = 1.
+        require_number(self.C1, "C1", "Config", positive=True, maximum=self.side)
+        require_share(self.p_fail, "p_fail", "Config")
+        require_settings(self)
 
     @property
     def d(self) -> int:
@@ -185,6 +186,15 @@ def _single_step(
     }
 
 
+_CONSTANT = "the net and its gradient are zero at most test images"
+UNDEFINED = {
+    "kappa": _CONSTANT,
+    "kappa_certified": _CONSTANT,
+    "kappa_on_ray": "no step is certified, of whatever length",
+    "landed": "no certified step is at most 1 long",
+    "step_length": "no certified step is at most 1 long",
+}
+
 BASE = Config(side=14, m=1000, source=default_source())
 
 LEMMAS = Experiment(
@@ -214,6 +224,7 @@ LEMMAS = Experiment(
         ),
     },
     run=run,
+    undefined=UNDEFINED,
 )
 
 
@@ -234,6 +245,8 @@ class SubsetConfig:
         for name in ("d", "m"):
             require_integer(getattr(self, name), name, "Config", minimum=2)
         require_number(self.C0, "C0", "Config", positive=True)
+        require_share(self.p_fail, "p_fail", "Config")
+        require_settings(self)
 
 
 def run_subset(config: SubsetConfig, generator: torch.Generator) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from karat.bounds.lazy import sharp_flip_length
-from karat.core.checks import require_integer, require_number
+from karat.core.checks import require_integer, require_number, require_settings
 from karat.experiments.experiment import Experiment, Preset
 from karat.experiments.lazy.flips import smallest_flips
 from karat.nets import init
@@ -39,6 +39,7 @@ class Config:
         require_number(self.C0, "C0", "Config", minimum=0)
         if min(self.scales, default=0) <= 0:
             raise ValueError(f"`scales` of `Config` must hold numbers > 0, got {self.scales}.")
+        require_settings(self)
 
 
 def run(config: Config, generator: torch.Generator) -> dict[str, Any]:
@@ -87,6 +88,15 @@ def _wide(dimensions: tuple[int, ...], m: int, C0: float) -> tuple[Mapping[str, 
     return tuple({"d": d, "m": m, "C0": C0} for d in dimensions)
 
 
+_NEVER = "infinite where no step along the gradient flips the net"
+UNDEFINED = {
+    "at_start": _NEVER,
+    "worst": _NEVER,
+    "sharp": "infinite where the ball can cancel the whole gradient",
+    "gradient": "no net of the ball has a flip longer than 0",
+    "cone_change": "infinite where a net flips and a rescaled copy of it never does",
+}
+
 _D = (25, 49, 100, 196, 400, 784)
 
 WINDOW = Experiment(
@@ -117,6 +127,7 @@ WINDOW = Experiment(
         ),
     },
     run=run,
+    undefined=UNDEFINED,
 )
 
 WORST = Experiment(
@@ -144,4 +155,5 @@ WORST = Experiment(
         ),
     },
     run=run,
+    undefined=UNDEFINED,
 )

@@ -191,4 +191,8 @@ ALEXNET = Experiment(
         "full": Preset(config=_FULL, points=_RATES, seeds=3, cell_seconds=100_000),
     },
     run=run,
+    undefined={
+        "at": "infinite where no code of the path reaches the error",
+        "forgotten": "the filters do not get smoother",
+    },
 )

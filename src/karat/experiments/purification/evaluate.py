@@ -26,6 +26,18 @@ CURVE = (0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0)
 """Radii of the accuracy curves, in units of tau."""
 
 
+def undefined(*nets: str) -> dict[str, str]:
+    """Which values of `accuracies` and `features` may have no number, under the prefixes of these nets."""
+    seen = "no live neuron leans on one feature alone, or an input is zero"
+    reasons = {
+        "pgd_wide": "no attacked point has a large score",
+        "mixture_on_data": seen,
+        "mixture_on_data_high": seen,
+        "mixture_along": "no live neuron leans on one feature alone",
+    }
+    return {f"{net}_{name}": reason for net in nets for name, reason in reasons.items()}
+
+
 def require_awake(net: OddTwoLayer, x: Tensor, step: int) -> None:
     """Raise Diverged for a collapsed net: one that sleeps on most inputs is constant, hence 'robust'."""
     gates = forward(net, x)[1].value
@@ -110,6 +122,8 @@ def features(model: SparseCoding, net: OddTwoLayer, x: Tensor) -> Values:
     """The neurons as pure features plus mixture, over live neurons and as the paper averages."""
     mixture = split_mixture(net.W, model.M, model.w_star)
     live = live_neurons(net.W)
+    if not bool(live.any()):
+        raise Diverged(None, "no neuron is live")
     own = mixture.select(live)
     rate = activation_rate(net, x)[live]
     one = own.select(own.own_count == 1)
@@ -156,6 +170,8 @@ def perturbations(
     fast = Steepest()
     delta = PGD(steps=20, start=fast)(classifier, few.x, few.y, ball, generator=generator)
     moved = torch.linalg.vector_norm(delta, dim=1) > 0
+    if not bool(moved.any()):
+        raise Diverged(None, "the net is flat around every attacked point")
     delta, y = delta[moved], few.y[moved]
     direction = universal(model, config.p)(classifier, few.x, few.y, ball)[moved]
     gap = _gap(config, model, classifier, few, ball, generator)

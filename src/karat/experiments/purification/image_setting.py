@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from karat.certificates.smoothing import smoothed_certificate
-from karat.core.checks import require_integer, require_number
+from karat.core.checks import require_integer, require_number, require_settings
 from karat.data.images import available, load_images
 from karat.experiments.config import config_to_json
 from karat.experiments.record import config_hash
@@ -67,6 +67,7 @@ class ImageSetting:
         for name in ("lr", "robust_lr"):
             require_number(getattr(self, name), name, owner, positive=True)
         require_number(self.weight_decay, "weight_decay", owner, minimum=0)
+        require_settings(self)
 
     def plan(
         self,

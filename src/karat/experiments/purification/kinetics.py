@@ -108,6 +108,14 @@ def _growth(
     }
 
 
+_NO_SURE = "no coordinate is a sure winner at this step"
+UNDEFINED = {
+    "winner_growth": "no live neuron ends on one feature",
+    "sure_growth": _NO_SURE,
+    "sure_growth_low": _NO_SURE,
+    "coupling_spread": "no winner has grown beyond the threshold yet",
+}
+
 KINETICS = Experiment(
     name="purification.kinetics",
     title="Do winners grow at their own pace while accuracy waits?",
@@ -132,4 +140,5 @@ KINETICS = Experiment(
         ),
     },
     run=run,
+    undefined=UNDEFINED,
 )

@@ -21,6 +21,7 @@ from karat.experiments.purification.evaluate import (
     require_awake,
     share,
     unbroken,
+    undefined,
 )
 from karat.experiments.purification.regime import Regime, split, universal
 from karat.experiments.purification.ties import TiesToPlus, ties_to_plus
@@ -216,4 +217,5 @@ L2 = Experiment(
         ),
     },
     run=run,
+    undefined=undefined("start", "clean", "robust", "pure"),
 )

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 
 from karat.attacks import PGD, Method, Steepest
-from karat.core.checks import require_integer
+from karat.core.checks import require_integer, require_number
 from karat.core.classifier import Classifier
 from karat.data import Samples, SparseCoding
 from karat.experiments.experiment import Experiment, Preset
@@ -47,6 +47,7 @@ class Config(Regime):
         super().__post_init__()
         for name in ("model_steps", "model_batch", "inner"):
             require_integer(getattr(self, name), name, "Config", minimum=1)
+        require_number(self.kernel_width, "kernel_width", "Config", minimum=1 / self.d, maximum=1e6)
 
 
 def run(config: Config, generator: torch.Generator) -> dict[str, Any]:

@@ -4,6 +4,7 @@ import math
 from dataclasses import replace
 
 from karat.experiments.experiment import Experiment, Preset
+from karat.experiments.purification.evaluate import undefined
 from karat.experiments.purification.l2 import run
 from karat.experiments.purification.regime import Regime
 
@@ -66,4 +67,5 @@ LINF = Experiment(
         ),
     },
     run=run,
+    undefined=undefined("start", "clean", "robust", "pure"),
 )

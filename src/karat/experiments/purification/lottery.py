@@ -158,4 +158,5 @@ LOTTERY = Experiment(
         ),
     },
     run=run,
+    undefined={"clear_live": "no neuron has one clear favourite at the start"},
 )

@@ -7,7 +7,7 @@ import torch
 
 from karat.attacks import Steepest
 from karat.experiments.experiment import Experiment, Preset
-from karat.experiments.purification.evaluate import accuracies, features, named, require_awake
+from karat.experiments.purification.evaluate import accuracies, features, named, require_awake, undefined
 from karat.experiments.purification.l2 import J
 from karat.experiments.purification.regime import ZERO_GRADIENT, Regime, split
 from karat.nets import OddTwoLayer
@@ -88,4 +88,5 @@ RANDOM_INIT = Experiment(
         ),
     },
     run=run,
+    undefined=undefined("clean", "robust"),
 )

@@ -3,15 +3,15 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 
 from karat.attacks import PGD, FixedDirection, Method, Steepest
 from karat.bounds.purification import GAMMA, Setting, regularisation, times
 from karat.core.ball import Ball
-from karat.core.checks import require_integer, require_number
-from karat.data import MULTI_SCALE, SparseCoding
+from karat.core.checks import require_integer, require_number, require_settings
+from karat.data import MULTI_SCALE, SparseCode, SparseCoding
 from karat.nets import OddTwoLayer, init
 from karat.probes.lottery import TicketRule
 from karat.probes.oracle import soft_threshold
@@ -104,12 +104,23 @@ class Regime:
             require_number(getattr(self, name), name, "Regime", positive=True)
         for name in ("n_certify", "certify_domains"):
             require_integer(getattr(self, name), name, "Regime", minimum=0)
-        require_number(self.tau_factor, "tau_factor", "Regime", minimum=0)
+        for name in ("tau_factor", "sigma_x", "noise_ratio", "bias_rate"):
+            require_number(getattr(self, name), name, "Regime", minimum=0)
+        require_number(self.step_share, "step_share", "Regime", positive=True)
+        if self.decay is not None:
+            require_number(self.decay, "decay", "Regime", minimum=0)
         require_number(self.ramp, "ramp", "Regime", minimum=0, maximum=1)
         if self.k > self.d:
             raise ValueError(f"`k` of `Regime` must be at most `d` = {self.d}, got {self.k}.")
         if self.p not in (2.0, math.inf):
             raise ValueError(f"`p` of `Regime` must be 2 or inf, got {self.p:g}.")
+        require_settings(self, infinite=("p",))
+        if self.start == "random":
+            require_number(self.width, "width", "Regime", minimum=1 / self.d, maximum=1e6)
+        SparseCode(k=self.k, D=self.d, **self.rates())  # its own checks
+        # Spikes of the size k^-0.501 have a probability of at most one.
+        most = math.sqrt(self.d) * self.k**-0.501
+        require_number(self.sigma_spike, "sigma_spike", "Regime", minimum=0, maximum=most)
 
     @property
     def m(self) -> int:
@@ -146,6 +157,16 @@ class Regime:
         """The ball of the attacks, its radius times a factor."""
         return Ball(self.p, factor * self.tau(model))
 
+    def rates(self) -> dict[str, Any]:
+        """How often the code z takes which sizes, as `SparseCode` names it."""
+        return {
+            "large_rate": self.large_rate,
+            "small_rate": self.small_rate,
+            "small_spread": self.small_spread,
+            "scales": MULTI_SCALE if self.multi_scale else (),
+            "scale_rate": self.scale_rate,
+        }
+
     def draw_model(self, generator: torch.Generator) -> SparseCoding:
         """Dictionary and label vector."""
         return SparseCoding.draw(
@@ -156,11 +177,7 @@ class Regime:
             w_star=self.w_star,
             sigma_x=self.sigma_x,
             sigma_spike=self.sigma_spike,
-            large_rate=self.large_rate,
-            small_rate=self.small_rate,
-            small_spread=self.small_spread,
-            scales=MULTI_SCALE if self.multi_scale else (),
-            scale_rate=self.scale_rate,
+            **self.rates(),
         )
 
     def draw_net(self, model: SparseCoding, generator: torch.Generator) -> OddTwoLayer:

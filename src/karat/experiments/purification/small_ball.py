@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from karat.core.checks import require_integer
+from karat.core.checks import require_integer, require_settings
 from karat.data import SparseCoding
 from karat.experiments.experiment import Experiment, Preset
 from karat.experiments.purification.regime import split
@@ -33,6 +33,7 @@ class Config:
     def __post_init__(self) -> None:
         require_integer(self.k, "k", "Config", minimum=4)
         require_integer(self.n, "n", "Config", minimum=1)
+        require_settings(self)
 
     @property
     def d(self) -> int:

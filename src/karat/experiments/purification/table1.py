@@ -258,4 +258,7 @@ TABLE1 = Experiment(
         ),
     },
     run=run,
+    undefined=dict.fromkeys(
+        ("noise_accuracy", "noise_attacker", "noise_strong"), "the attacker has no noise to train with"
+    ),
 )

@@ -143,7 +143,7 @@ def draw_descent(records: Sequence[Record]) -> list[Picture]:
         curve_with_band(accuracy, sizes, [r.values["test"] for r in group], label, index=index)
         for record in group:
             size = record.values["minimum"]
-            if size == size:
+            if size is not None and size == size:
                 height = record.values["test_loss"][list(sizes).index(int(size))]
                 loss.plot([size], [height], "v", color=PALETTE[index], markersize=6)
     for ax, y, title in ((loss, "test loss", "Test loss"), (accuracy, "test accuracy", "Accuracy")):

@@ -7,7 +7,7 @@ import numpy as np
 from karat.claims.curves import setting
 from karat.claims.lazy.figures import at_ball, dimension
 from karat.claims.lazy.training import robust_accuracy
-from karat.experiments.record import Record
+from karat.experiments.record import Record, number
 from karat.report.figures.lazy_bounds import draw_bracket, draw_subset, draw_worst
 from karat.report.figures.lazy_lemmas import draw_algorithm, draw_beyond, draw_lemmas
 from karat.report.figures.picture import Draw, Picture
@@ -82,7 +82,8 @@ def _histograms(records: Sequence[Record]) -> Picture:
         shape = record.values["histograms"][0][name]
         edges = np.array(shape["edges"])
         ax.bar(edges[:-1], shape["counts"], width=np.diff(edges), align="edge", color=PALETTE[0], alpha=0.75)
-        ax.axvline(shape["median"], color=PALETTE[1], linewidth=1.4, label=f"median {shape['median']:.3g}")
+        middle = number(shape["median"])  # NaN if no prediction flips, which draws no line
+        ax.axvline(middle, color=PALETTE[1], linewidth=1.4, label=f"median {middle:.3g}")
         finish(ax, x=label, y="test images")
         ax.set_ylim(top=ax.get_ylim()[1] * 1.25)
     caption = (
@@ -138,9 +139,9 @@ def draw_radius(records: Sequence[Record]) -> list[Picture]:
     finish(right, x="input dimension d", y=r"radius $\tau$ of the contour", title="Contours")
     config = own[0].config
     caption = (
-        f"Projected adversarial training in the ball C0 = {config['C0']:g}, m = {config['m']}, unit-length "
-        "digits; robust accuracy by PGD. Contours interpolated per seed, bars one standard deviation. "
-        f"{seeds_note(own)}"
+        f"Projected adversarial training in the ball C0 = {float(config['C0']):g}, m = {config['m']}, "
+        "unit-length digits; robust accuracy by PGD. Contours interpolated per seed, bars one standard "
+        f"deviation. {seeds_note(own)}"
     )
     return [Picture("Radius that adversarially trained lazy nets withstand", caption, figure)]
 

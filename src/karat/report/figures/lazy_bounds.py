@@ -147,8 +147,8 @@ def draw_bracket(records: Sequence[Record]) -> list[Picture]:
     finish(ax, x=r"radius $\tau\sqrt{d}$", y="robust test error")
     config = own[0].config
     caption = (
-        f"Adversarially trained at each radius inside C0 = {config['C0']:g}, m = {config['m']}; the shaded "
-        f"bracket holds the true robust error of {config['certified']} test images. Means over "
+        f"Adversarially trained at each radius inside C0 = {float(config['C0']):g}, m = {config['m']}; the "
+        f"shaded bracket holds the true robust error of {config['certified']} test images. Means over "
         f"{len({r.seed for r in own})} seeds."
     )
     return [Picture("Robust error, enclosed", caption, figure)]

@@ -141,7 +141,7 @@ def draw_algorithm(records: Sequence[Record]) -> list[Picture]:
     )
     config = own[0].config
     caption = (
-        f"d = {config['side'] ** 2}, m = {config['m']}, C0 = {config['C0']:g}, radius "
+        f"d = {config['side'] ** 2}, m = {config['m']}, C0 = {float(config['C0']):g}, radius "
         f"{config['c'] / config['side']:.2g}. As printed, every attack step follows the gradient at x, so "
         f"that the training attack is one short step. {_bars_note(own)}"
     )

@@ -85,6 +85,8 @@ def scatter_neurons(ax: Axes, record: Record, stage: str) -> PathCollection:
     pure, dense = np.array(values[f"{stage}_pure"]), np.array(values[f"{stage}_dense"])
     old = np.column_stack([values["clean_pure"], values["clean_dense"]])
     hub = np.array(values["clean_own"]) > 10
+    if hub.all():
+        hub[:] = False
     # Hubs reach far beyond all others; the panel shows the ordinary neurons and the hubs that fit.
     wide = 1.12 * float(np.quantile(old[~hub, 0], 0.995))
     high = 1.12 * float(np.quantile(old[~hub, 1], 0.985))

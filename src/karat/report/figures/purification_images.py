@@ -94,7 +94,11 @@ def _bars(ax: Axes, place: int, group: Sequence[Record], index: int) -> None:
     attacker, size = record.config["attackers"][index], record.config["attacked"]
     size = min(size, record.values["tested_on"])
     shares = {
-        mode: [float(np.mean([r.values[f"{mode}_{what}"][index] for r in group])) for what in MEASURES]
+        mode: [
+            # An attacker without a noise level has no net trained on noise: None, or NaN as a float.
+            float(np.array([r.values[f"{mode}_{what}"][index] for r in group], dtype=float).mean())
+            for what in MEASURES
+        ]
         for mode in BARS
         if f"{mode}_strong" in record.values
     }

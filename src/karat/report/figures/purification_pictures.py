@@ -91,7 +91,7 @@ def _filters(records: Sequence[Record]) -> Picture:
 
 def _forgotten(left: dict[str, Any]) -> str:
     share = left["forgotten"]
-    if share != share:
+    if share is None or share != share:
         return "filters do not get smoother"
     return f"{max(share, 0):.0%} of the smoothing is forgetting it"
 

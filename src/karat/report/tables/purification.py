@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from karat.claims.printed_table1 import ATTACKERS, MODES, PRINTED
-from karat.experiments.record import Record
+from karat.experiments.record import Record, number
 from karat.report.tables.table import Entry, Make, Table
 
 COLUMNS = (
@@ -88,8 +88,8 @@ def _row(group: Sequence[Record], index: int, attacker: str, mode: str) -> list[
 _MEASURES = ("accuracy", "attacker", "strong")
 
 
-def _percent(shares: Sequence[float]) -> float | None:
-    mean = float(np.mean(shares))
+def _percent(shares: Sequence[float | None]) -> float | None:
+    mean = float(np.mean([number(share) for share in shares]))
     return None if math.isnan(mean) else 100 * mean
 
 
