@@ -86,7 +86,10 @@ class ExactEngine:
         tau = None if adversary.radius is None else adversary.radius(self.step)
         if self._attack is None or self._attack[0] != tau:
             ball = adversary.ball if tau is None else adversary.ball.with_tau(tau)
-            self._attack = (tau, attack_of(adversary.method, ball, len(self.y)))
+            try:
+                self._attack = (tau, attack_of(adversary.method, ball, len(self.y), self.y.dtype))
+            except OverflowError as error:
+                raise Diverged(self.step, str(error).rstrip(".")) from error
         return self._attack[1]
 
     def advance(self) -> float:
