@@ -106,6 +106,8 @@ class ExactEngine:
             residual = residual / len(self.y)
         self._weigh(residual)
         lr = trainer.lr(self.step)
+        if not lr <= torch.finfo(self.y.dtype).max:
+            raise Diverged(self.step, f"the step size {lr:g} does not fit into {self.y.dtype}")
         if "W" in trainer.trainable:
             self._move_weights(lr)
         gradients = {"a": self.net.scale * self.gradient_a, "b": self.gradient_b, "c": residual.sum()}

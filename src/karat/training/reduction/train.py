@@ -99,5 +99,6 @@ def _observed(observe: Observer, engine: ExactEngine) -> Measurement:
 
 
 def _require_finite(engine: ExactEngine) -> None:
-    if not bool(torch.isfinite(engine.products.stack).all()):
+    products = engine.products
+    if not bool(torch.isfinite(products.stack).all()) or not bool(torch.isfinite(products.G).all()):
         raise Diverged(engine.step, "the products of weights and data are not finite")
