@@ -35,8 +35,8 @@ def _advance(v: Array, q: Array, p: Array, side: Array, shrink: float, pull: flo
 
 
 @compiled(reorder=True)
-def _find(v: Array, p: Array, side: Array, found: Indices) -> int:
-    """Indices of the neurons that changed side; a neuron at exactly zero counts as inactive."""
+def _find(v: Array, p: Array, side: Array, m: int, found: Indices) -> int:
+    """Indices below m of the neurons that changed side; a neuron at exactly zero counts as inactive."""
     one = side[0] * side[0]
     zero = one - one
     count = 0
@@ -49,7 +49,7 @@ def _find(v: Array, p: Array, side: Array, found: Indices) -> int:
             for s in range(low, low + _BLOCK):
                 if (v[s] + p[s] > zero) != (side[s] > zero):
                     found[count] = s
-                    count += 1
+                    count += 1 if s < m else 0  # padding is no neuron
     return count
 
 
@@ -159,12 +159,10 @@ def _descend(
             rest[touched[j]] *= typed[0]
         crossed = 0
         if _advance(v, q, p, side, typed[0], typed[1]) > 0:
-            crossed = _find(v, p, side, found)
+            crossed = _find(v, p, side, z.shape[0], found)
         flips += crossed
         for j in range(crossed):
             s = found[j]
-            if s >= z.shape[0]:  # padding, which no finite step moves
-                return np.nan, count, flips
             dz, more, further = _flip(s, z, w, slope, G, v, q, side, typed)
             square += more
             along += further
