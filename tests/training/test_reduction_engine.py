@@ -195,7 +195,12 @@ def test_a_gradient_that_vanishes_up_to_rounding_moves_no_point(kernel: Any, dty
     out = Perturbed(9, 200, dtype)
     P = x @ net.W.T
     perturb(
-        gram_net(net), P, torch.ones(9, dtype=dtype), attack_of(METHOD, Ball(2, 0.5), 9), out, kernel=kernel
+        gram_net(net),
+        P,
+        torch.ones(9, dtype=dtype),
+        attack_of(METHOD, Ball(2, 0.5), 9, dtype),
+        out,
+        kernel=kernel,
     )
     assert float(out.U.abs().max()) == 0
     assert torch.equal(out.H, P)
@@ -207,7 +212,7 @@ def test_a_gradient_that_vanishes_up_to_rounding_moves_no_point(kernel: Any, dty
 def test_both_kernels_describe_the_same_perturbation(m: int, slope: float, dtype: torch.dtype) -> None:
     activation = LeakyRelu(slope) if slope else Relu()
     net, x, y = problem(d=50, m=m, n=11, activation=activation, dtype=dtype)
-    net, P, attack = gram_net(net), x @ net.W.T, attack_of(METHOD, Ball(2, 0.7), 11)
+    net, P, attack = gram_net(net), x @ net.W.T, attack_of(METHOD, Ball(2, 0.7), 11, dtype)
     flips, dense = Perturbed(11, m, dtype), Perturbed(11, m, dtype)
     perturb(net, P, y, attack, flips, kernel="flips")
     perturb(net, P, y, attack, dense, kernel="dense")
@@ -219,7 +224,7 @@ def test_both_kernels_describe_the_same_perturbation(m: int, slope: float, dtype
 def test_the_perturbation_lies_in_the_ball_and_lowers_the_margin() -> None:
     net, x, y = problem(d=50, m=30, n=11)
     out = Perturbed(11, 30, torch.float64)
-    perturb(gram_net(net), x @ net.W.T, y, attack_of(METHOD, Ball(2, 0.7), 11), out)
+    perturb(gram_net(net), x @ net.W.T, y, attack_of(METHOD, Ball(2, 0.7), 11, torch.float64), out)
     delta = out.U @ net.W
     torch.testing.assert_close(out.H, (x + delta) @ net.W.T)
     assert bool((delta.norm(dim=1) <= 0.7 * (1 + 1e-12)).all())

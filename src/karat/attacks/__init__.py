@@ -3,9 +3,10 @@
 from collections.abc import Callable, Mapping
 from functools import partial
 
+from karat.attacks.budget import BudgetError
 from karat.attacks.fixed_direction import FixedDirection
 from karat.attacks.gradient_step import Crossing, GradientStep, first_crossing, gradient_crossing
-from karat.attacks.judge import AttackResult, BudgetError, judge, run_attack
+from karat.attacks.judge import AttackResult, judge, run_attack
 from karat.attacks.line import HasLine, LineProfile
 from karat.attacks.method import Method
 from karat.attacks.minimal import MinimalRadius, minimal_radius

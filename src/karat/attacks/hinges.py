@@ -154,4 +154,6 @@ class Walk:
             best=best.numpy(),
             best_margin=best_margin.numpy(),
         )
+        if bool(best_margin.isnan().any()):
+            return None
         return work / (2 * self._steps * len(x) * W.numel())

@@ -1,18 +1,18 @@
 """The one judge of attacks: is the perturbation allowed, and does the classifier err on it?"""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
+from karat.attacks.budget import BudgetError, check_budget
 from karat.attacks.method import Method, method_name
+from karat.attacks.precision import perturbations, trimmed
 from karat.core.ball import Ball
 from karat.core.checks import ShapeError
 from karat.core.classifier import Classifier
 
-
-class BudgetError(AssertionError):
-    """An attack returned a perturbation outside its ball or its box, or one that is not finite."""
+__all__ = ["AttackResult", "BudgetError", "judge", "run_attack"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,49 +34,39 @@ class AttackResult:
 
 
 def judge(
-    classifier: Classifier, x: Tensor, y: Tensor, delta: Tensor, ball: Ball, *, name: str = "the attack"
+    classifier: Classifier,
+    x: Tensor,
+    y: Tensor,
+    delta: Tensor,
+    ball: Ball,
+    *,
+    name: str = "the attack",
+    trim: bool = False,
 ) -> AttackResult:
     """Check the budget and evaluate the margins of x + delta anew; no flag of an attack is trusted.
 
+    Args:
+        delta: (n, ...) perturbations; name: of their attack; trim: take off what rounding had added to
+            |delta|_p, once the budget is checked, so that the result lies in the ball itself.
+
     Reading: |delta|_p, summed in float64, may exceed tau by 4 (2 + sqrt d) rounding units of delta's dtype,
-    relative: what scaling and summing d numbers in that dtype can do. A wall may be passed by 4 rounding
-    units of the box's size. A margin that is not a number is an error of the classifier, neither a success
-    nor a failure of the attack.
+    relative: what scaling and summing d numbers in that dtype can do, and never more than 1 %. In half
+    precision the perturbation also counts as the model sees it, (x + delta) - x. A wall may be passed by 4
+    rounding units of the box's size, and by 1 % at most. A margin that is not a number is an error of the
+    classifier, neither a success nor a failure of the attack.
 
     Raises:
         BudgetError: naming the attack and its worst excess. ArithmeticError: on NaN margins.
     """
     if delta.shape != x.shape:
         raise ShapeError(f"{name} must return perturbations {tuple(x.shape)}, got {tuple(delta.shape)}.")
-    _check_budget(x, delta, ball, name)
+    excess = check_budget(x, delta, ball, name)
+    if trim:
+        delta = trimmed(delta, excess, ball)
     margin = classifier.margin(x + delta, y).detach()
     if bool(margin.isnan().any()):
         raise ArithmeticError(f"the margin of {int(margin.isnan().sum())} of {len(x)} samples is NaN.")
     return AttackResult(delta, margin, margin <= 0)
-
-
-def _check_budget(x: Tensor, delta: Tensor, ball: Ball, name: str) -> None:
-    if not bool(torch.isfinite(delta).all()):
-        raise BudgetError(f"{name} returned a perturbation that is not finite.")
-    rounding = torch.finfo(delta.dtype).eps
-    wide = delta.double()
-    d = max(1, wide[:1].numel())
-    over = replace(ball, box=None).excess(wide) - 4 * (2 + d**0.5) * rounding * ball.radius(wide)
-    if bool((over > 0).any()):
-        worst = int(over.argmax())
-        raise BudgetError(
-            f"{name} exceeds the l_{ball.p:g} radius {float(ball.radius(wide)[worst]):g} "
-            f"by {float(over[worst]):.3g} at sample {worst}."
-        )
-    if ball.box is not None:
-        low, high = ball.box
-        moved = x.double() + wide
-        beyond = torch.maximum(low - moved, moved - high).flatten(1).amax(dim=1)
-        if bool((beyond > 4 * rounding * max(abs(low), abs(high))).any()):
-            worst = int(beyond.argmax())
-            raise BudgetError(
-                f"{name} leaves the box ({low:g}, {high:g}) by {float(beyond[worst]):.3g} at sample {worst}."
-            )
 
 
 def run_attack(
@@ -88,6 +78,6 @@ def run_attack(
     *,
     generator: torch.Generator | None = None,
 ) -> AttackResult:
-    """Attack and judge in one call."""
-    delta = method(classifier, x, y, ball, generator=generator)
+    """Attack and judge in one call; in half precision the attack computes in float32."""
+    delta = perturbations(method, classifier, x, y, ball, generator=generator)
     return judge(classifier, x, y, delta, ball, name=method_name(method))

@@ -110,6 +110,18 @@ def _switch(
     return count, more
 
 
+@compiled(reorder=True)
+def _finite(h: Array, g: Array) -> bool:
+    """Whether all numbers are finite: what once was not stays so until the end of a walk."""
+    zero = h.dtype.type(0)
+    total = zero
+    for s in range(h.shape[0]):
+        total += zero * h[s]  # NaN if h_s is not finite; the compiler may not drop it
+    for j in range(g.shape[0]):
+        total += zero * g[j]
+    return total == zero
+
+
 @compiled()
 def _descend(
     point: tuple[Array, Array, Array, Array, Array],
@@ -204,7 +216,8 @@ def sign_walk(
         rounding: a move below this share of a step is none, for the bound was met up to rounding;
         sign, step, tau: (n,); steps: of the attack, the first one included;
         watch: keep every sample's best point; until_broken: leave a sample once its margin is <= 0;
-        best, best_margin: (n, d), (n,) so far, out: with `watch`, of all points met.
+        best, best_margin: (n, d), (n,) so far, out: with `watch`, of all points met; the margin is NaN where
+            some number was not finite: nothing is said of such a sample.
 
     Returns:
         numbers added into g and r, the work beyond the short passes.
@@ -227,5 +240,5 @@ def sign_walk(
             neurons[2, s] = sign[i] * weight[s]
         point = (G[i], delta[i], move[i], best[i], R[i])
         work += _descend(point, neurons, (W, columns, slope), scalars, steps, watch, until_broken, scratch)
-        best_margin[i] = scalars[5]
+        best_margin[i] = scalars[5] if _finite(neurons[0], G[i]) else np.nan
     return work

@@ -8,6 +8,7 @@ from torch import Tensor
 
 from karat.attacks.judge import judge
 from karat.attacks.method import Method, method_name
+from karat.attacks.precision import perturbations
 from karat.core.ball import Ball
 from karat.core.classifier import Classifier
 
@@ -44,7 +45,7 @@ def transfer_matrix(
     correct = torch.stack([classifier.margin(x, y) > 0 for classifier in classifiers])
     wrong = []
     for source in classifiers:
-        delta = method(source, x, y, ball, generator=generator)
+        delta = perturbations(method, source, x, y, ball, generator=generator)
         wrong.append(
             torch.stack([judge(target, x, y, delta, ball, name=name).success for target in classifiers])
         )

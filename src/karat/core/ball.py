@@ -61,8 +61,15 @@ class Ball:
         return replace(self, tau=tau)
 
     def radius(self, x: Tensor) -> Tensor:
-        """The radius of every sample of x, shape (n,)."""
+        """The radius of every sample of x, shape (n,); one that x's type cannot hold is refused."""
         tau = torch.as_tensor(self.tau, dtype=x.dtype, device=x.device)
+        largest = self.tau if isinstance(self.tau, float) else 0.0
+        if isinstance(self.tau, Tensor) and self.tau.dtype != x.dtype and self.tau.numel():
+            largest = float(self.tau.max())
+        if largest > torch.finfo(x.dtype).max:
+            raise ValueError(
+                f"`tau` of `Ball` must fit into {x.dtype}, the type of the inputs, got {largest:g}."
+            )
         if tau.dim() == 1 and len(tau) != len(x):
             raise ShapeError(f"`tau` of `Ball` holds {len(tau)} radii for {len(x)} samples.")
         return tau.expand(len(x))
@@ -79,6 +86,8 @@ class Ball:
 
     def project(self, delta: Tensor, x: Tensor | None = None) -> Tensor:
         """The point of the set nearest to delta in Euclidean distance, per sample."""
+        if torch.finfo(delta.dtype).bits < 32:  # lengths have too few digits there
+            return self.project(delta.float(), None if x is None else x.float()).to(delta.dtype)
         tau = self.radius(delta)
         if self.box is not None:
             flat = project_to_box_ball(rows(delta), tau, self.p, *self._sides(delta, x))
@@ -99,6 +108,8 @@ class Ball:
 
         Reading: for p = 1 the first coordinate of largest |g| takes the whole radius.
         """
+        if torch.finfo(g.dtype).bits < 32:
+            return self.extreme_point(g.float(), None if x is None else x.float()).to(g.dtype)
         tau = self.radius(g)
         if self.box is not None:
             flat = maximise_linear(rows(g), tau, self.p, *self._sides(g, x))

@@ -8,6 +8,7 @@ from torch import Tensor
 from karat.attacks import METHODS, PGD, AttackResult, Method, judge
 from karat.attacks.hinges import WORTH
 from karat.attacks.method import method_name
+from karat.attacks.precision import perturbations
 from karat.core.ball import Ball
 from karat.core.checks import require_choice
 from karat.models.given import Given, given
@@ -52,15 +53,17 @@ def attack(
     with given(model, x, y, ball) as task:
         if generator is None:
             generator = torch.Generator(device=task.x.device).manual_seed(0)
-        delta = _by_inner_products(task, ball, method)
+        delta, name = _by_inner_products(task, ball, method), method_name(method)
         if delta is None:
-            delta = method(task.seen, task.x, task.labels, ball, generator=generator)
-        return judge(task.classifier, task.x, task.y, delta, ball, name=method_name(method))
+            delta = perturbations(method, task.seen, task.x, task.labels, ball, generator=generator)
+        return judge(task.classifier, task.x, task.y, delta, ball, name=name, trim=True)
 
 
 def _by_inner_products(task: Given, ball: Ball, method: Method) -> Tensor | None:
     """Perturbations of an attack that stays in the span of the weights; None if it does not or is small."""
     if task.twin is None or not isinstance(method, PGD) or task.x.device.type != "cpu":
+        return None
+    if task.x.dtype not in (torch.float32, torch.float64):
         return None
     if task.x.numel() * task.twin.m * method.steps < WORTH:
         return None

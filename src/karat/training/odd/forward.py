@@ -116,9 +116,11 @@ def forward(net: OddTwoLayer, x: Tensor) -> tuple[Tensor, Gates]:
     """f(x), (n,), and the gates; equal to the net's own methods up to rounding, on the CPU.
 
     A gate below a quarter of the rounding unit counts as zero. Where |w_i| |x| is too small for more, the
-    projection is not even computed: after the lottery most neurons are that small.
+    projection is not even computed: after the lottery most neurons are that small. The bias is <= 0.
     """
     x = check_input(x, net.W, "OddTwoLayer")
+    if not float(net.b) <= 0:
+        raise ValueError(f"`b` of `OddTwoLayer` must be <= 0 for the fast pass, got {float(net.b):g}.")
     n, m = len(x), net.m
     split = _split(net, x) if n * m >= _SMALLEST else None
     if split is None:
@@ -167,13 +169,13 @@ def _split(net: OddTwoLayer, x: Tensor) -> tuple[Tensor, Tensor, Tensor] | None:
         count = int(share * net.m)
         if count == 0:
             continue
-        reach = float((size * length[count - 1] >= limit).double().mean())
+        reach = float((~(size * length[count - 1] < limit)).double().mean())  # NaN is awake
         cost = 1 - share * (1 - reach)
         if cost < best:
             best, chosen = cost, count
     if chosen == 0:
         return None
-    rows = (size * length[chosen - 1] >= limit).nonzero().squeeze(1)
+    rows = (~(size * length[chosen - 1] < limit)).nonzero().squeeze(1)
     return order[chosen:], order[:chosen], rows
 
 

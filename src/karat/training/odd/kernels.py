@@ -33,7 +33,7 @@ def smooth_gates(u: Array, f: Array, rows: Array, scale: float, b: float, rate: 
     """Replace projections u (n, m) by gates Phi((|u| - b)/s), write outputs f (n,), count the gates.
 
     Each entry is s sign(u) h(p), p = (|u| - b)/s, minus the same at p' = (-|u| - b)/s, whose gate adds up.
-    `scale` is 1/s. Values between the rows of the table come from their Taylor series.
+    `scale` is 1/s, and b >= 0. Values between the rows of the table come from their Taylor series.
     """
     n, m = u.shape
     last = rows.shape[0] - 1
@@ -59,7 +59,7 @@ def smooth_gates(u: Array, f: Array, rows: Array, scale: float, b: float, rate: 
                 h, cdf, pdf = rows[row, 0], rows[row, 1], rows[row, 2]
                 gate = cdf + pdf * t * (one - t * (half * p0 - t * sixth * (p0 * p0 - one)))
                 excess = h + t * (cdf + pdf * t * (half - t * sixth * p0))
-            if p > 0:  # Phi(p) = 1 - Phi(-p), h(p) = p + h(-p)
+            if not p <= 0:  # Phi(p) = 1 - Phi(-p), h(p) = p + h(-p); NaN comes here and stays NaN in f
                 gate = one - gate
                 excess += p
             r = (-abs(v) - b) * scale
@@ -78,7 +78,7 @@ def smooth_gates(u: Array, f: Array, rows: Array, scale: float, b: float, rate: 
 
 @compiled(reorder=True)
 def sharp_gates(u: Array, f: Array, b: float) -> int:
-    """The same without noise: gates 1[|u| > b], outputs sum of sign(u) (|u| - b)."""
+    """The same without noise: gates 1[|u| > b], outputs sum of sign(u) (|u| - b), for b >= 0."""
     n, m = u.shape
     awake = 0
     for i in range(n):
@@ -89,7 +89,7 @@ def sharp_gates(u: Array, f: Array, b: float) -> int:
                 total += v - b
                 u[i, j] = 1
                 awake += 1
-            elif v < -b:
+            elif not v >= -b:  # NaN comes here and stays NaN in f
                 total += v + b
                 u[i, j] = 1
                 awake += 1

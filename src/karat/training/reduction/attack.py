@@ -14,21 +14,36 @@ from karat.training.reduction.weighting import gradient_weights
 
 Kernel = Literal["auto", "flips", "dense"]
 
+# Products W delta are kept in the net's type and |delta|^2 in float64; this leaves room for large weights.
+_LARGEST = {torch.float32: 1e30, torch.float64: 1e150}
 
-def attack_of(method: Any, ball: Ball, n: int) -> Attack:
-    """Radii and step lengths of a PGD attack on n samples."""
+
+def attack_of(method: Any, ball: Ball, n: int, dtype: torch.dtype) -> Attack:
+    """Radii and step lengths of a PGD attack on n samples of a net in `dtype`.
+
+    Raises:
+        OverflowError: for radii or steps whose products with the weights leave the range of the type.
+    """
+    if dtype not in _LARGEST:
+        raise TypeError(f"attacks on inner products run in float32 or float64, got {dtype}.")
     radius = ball.radius(torch.empty(n, dtype=torch.float64)).contiguous()
     if method.step is not None:
         length = torch.full_like(radius, method.step)
     else:
         length = radius * (2.5 / method.steps if method.step_ratio is None else method.step_ratio)
+    longest = float(torch.maximum(radius, length).amax()) if n else 0.0
+    if longest > _LARGEST[dtype]:
+        raise OverflowError(
+            f"an attack of radius or step {longest:g} overflows in {dtype}: the largest allowed is "
+            f"{_LARGEST[dtype]:g}."
+        )
     return Attack(radius, length, method.steps, method.keep == "best", method.until_broken)
 
 
 def perturb(
     net: GramNet, P: Tensor, sign: Tensor, attack: Attack | None, out: Perturbed, *, kernel: Kernel = "auto"
 ) -> None:
-    """Attack points with products P and write the result to `out`.
+    """Attack points with products P and write the result to `out`; f is not finite where it overflowed.
 
     Args:
         P: (n, m) contiguous; sign: (n,) labels whose margin the attack lowers;
@@ -38,7 +53,7 @@ def perturb(
     slope = leaky_slope(net.activation)
     if kernel == "flips" and slope is None:
         raise ValueError(f"the flip kernel needs a ReLU or leaky ReLU, got {net.activation}.")
-    if attack is None or not bool((attack.radius > 0).any()):
+    if attack is None or not bool((attack.radius > 0).any()) or not len(net.w):
         leave_alone(net, P, out)
     elif slope is None or kernel == "dense":
         dense_attack(net, P, sign, attack, out)

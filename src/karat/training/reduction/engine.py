@@ -86,7 +86,10 @@ class ExactEngine:
         tau = None if adversary.radius is None else adversary.radius(self.step)
         if self._attack is None or self._attack[0] != tau:
             ball = adversary.ball if tau is None else adversary.ball.with_tau(tau)
-            self._attack = (tau, attack_of(adversary.method, ball, len(self.y)))
+            try:
+                self._attack = (tau, attack_of(adversary.method, ball, len(self.y), self.y.dtype))
+            except OverflowError as error:
+                raise Diverged(self.step, str(error).rstrip(".")) from error
         return self._attack[1]
 
     def advance(self) -> float:
@@ -103,6 +106,8 @@ class ExactEngine:
             residual = residual / len(self.y)
         self._weigh(residual)
         lr = trainer.lr(self.step)
+        if not lr <= torch.finfo(self.y.dtype).max:
+            raise Diverged(self.step, f"the step size {lr:g} does not fit into {self.y.dtype}")
         if "W" in trainer.trainable:
             self._move_weights(lr)
         gradients = {"a": self.net.scale * self.gradient_a, "b": self.gradient_b, "c": residual.sum()}

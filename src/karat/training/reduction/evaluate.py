@@ -28,13 +28,16 @@ def attacked_margins(
 
     Returns:
         (k,) margins; a point is robustly misclassified when its margin is <= 0.
+
+    Raises:
+        OverflowError: when the attack leaves the range of P's type.
     """
     obstacle = attack_obstacle(method, ball)
     if obstacle is not None:
         raise ValueError(f"`attacked_margins` cannot run this attack: {obstacle}.")
     require_shape(P, "P", (None, len(net.w)))
     y = require_labels(y, len(P)).to(P.dtype)
-    attack = attack_of(method, ball, len(P))
+    attack = attack_of(method, ball, len(P), P.dtype)
     outputs = []
     out: Perturbed | None = None
     for low in range(0, len(P), _ROWS):
@@ -43,7 +46,7 @@ def attacked_margins(
         if out is None or len(out.f) != count:
             out = Perturbed(count, P.shape[1], P.dtype)
         perturb(net, P[chosen].contiguous(), y[chosen], attack.rows(chosen), out, kernel=kernel)
-        outputs.append(out.f + net.c)
+        outputs.append(_finite(out.f + net.c, ball))
     return y * torch.cat(outputs) if outputs else torch.empty_like(y)
 
 
@@ -52,19 +55,34 @@ def attacked_perturbations(net: TwoLayer, x: Tensor, y: Tensor, method: PGD, bal
 
     Args:
         method, ball: an attack for which `attack_obstacle` is None.
+
+    Raises:
+        OverflowError: when the attack leaves the range of x's type.
     """
     obstacle = attack_obstacle(method, ball)
     if obstacle is not None:
         raise ValueError(f"`attacked_perturbations` cannot run this attack: {obstacle}.")
     y = require_labels(y, len(x)).to(x.dtype)
     gram, P = gram_net(net), x @ net.W.T
-    attack, delta = attack_of(method, ball, len(x)), torch.empty_like(x)
+    attack, delta = attack_of(method, ball, len(x), x.dtype), torch.empty_like(x)
     for low in range(0, len(x), _ROWS):
         chosen = slice(low, min(low + _ROWS, len(x)))
         out = Perturbed(chosen.stop - low, net.m, x.dtype)
         perturb(gram, P[chosen].contiguous(), y[chosen], attack.rows(chosen), out)
+        _finite(out.f, ball)
         torch.mm(out.U, net.W, out=delta[chosen])
-    return ball.project(delta)  # only rounding is left to project
+    return ball.project(_finite(delta, ball))  # only rounding is left to project
+
+
+def _finite(values: Tensor, ball: Ball) -> Tensor:
+    """The outputs or perturbations of an attack, or an OverflowError that says what it was."""
+    if not bool(torch.isfinite(values.sum())) and not bool(torch.isfinite(values).all()):
+        tau = float(torch.as_tensor(ball.tau).max())
+        raise OverflowError(
+            f"the l2 attack of radius {tau:g} leaves the range of {values.dtype} on this net: its weights or "
+            "inputs are too large or not finite."
+        )
+    return values
 
 
 def gaussian_products(net: GramNet, mean: Tensor, y: Tensor, *, generator: torch.Generator) -> Tensor:

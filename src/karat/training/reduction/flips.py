@@ -35,8 +35,8 @@ def _advance(v: Array, q: Array, p: Array, side: Array, shrink: float, pull: flo
 
 
 @compiled(reorder=True)
-def _find(v: Array, p: Array, side: Array, found: Indices) -> int:
-    """Indices of the neurons that changed side; a neuron at exactly zero counts as inactive."""
+def _find(v: Array, p: Array, side: Array, m: int, found: Indices) -> int:
+    """Indices below m of the neurons that changed side; a neuron at exactly zero counts as inactive."""
     one = side[0] * side[0]
     zero = one - one
     count = 0
@@ -49,7 +49,7 @@ def _find(v: Array, p: Array, side: Array, found: Indices) -> int:
             for s in range(low, low + _BLOCK):
                 if (v[s] + p[s] > zero) != (side[s] > zero):
                     found[count] = s
-                    count += 1
+                    count += 1 if s < m else 0  # padding is no neuron
     return count
 
 
@@ -127,7 +127,7 @@ def _descend(
             holds v and u of the point of smallest margin; with `until_broken` steps end once it is <= 0.
 
     Returns:
-        base, how many neurons were touched, and how often one changed side.
+        base, or NaN once a number is not finite; how many neurons were touched, how often one changed side.
     """
     (w, slope, G), (pull, radius, floor), (sign, c, watch, until_broken) = net, limits, goal
     rest, best, found, touched, is_touched = trace
@@ -138,23 +138,28 @@ def _descend(
     if watch:
         smallest = sign * (float(_output(v, p, w, slope)) + c)
         best[:] = slope - slope
+    if not math.isfinite(square + floor + smallest):
+        return np.nan, count, flips
     for _ in range(steps):
         if until_broken and smallest <= 0:
             break
         e = pull / math.sqrt(square) if square > floor else 0.0
         size += 2 * e * along + e * e * square
-        r = 1.0
+        reach, r = size, 1.0
         if size > radius * radius:
             r = radius / math.sqrt(size)
             size = radius * radius
         along = r * (along + e * square)
         base = r * (base + e)
         typed[0], typed[1] = r, r * e
+        # The step itself is rounded to the arrays' type and may overflow there.
+        if not math.isfinite(reach + along + float(typed[1])):
+            return np.nan, count, flips
         for j in range(count):
             rest[touched[j]] *= typed[0]
         crossed = 0
         if _advance(v, q, p, side, typed[0], typed[1]) > 0:
-            crossed = _find(v, p, side, found)
+            crossed = _find(v, p, side, z.shape[0], found)
         flips += crossed
         for j in range(crossed):
             s = found[j]
@@ -168,6 +173,8 @@ def _descend(
                 count += 1
         if watch:
             margin = sign * (float(_output(v, p, w, slope)) + c)
+            if not math.isfinite(margin):
+                return np.nan, count, flips
             if margin < smallest:
                 smallest, typed[0] = margin, base
                 _remember(best, v, z, typed[0], rest)
@@ -211,7 +218,8 @@ def flip_attack(
         P: (n, m); b, w: (m,); slope: an array scalar of P's type; G: (m, m); Q: (n, m) Z G at the start;
         sign, radius, length: (n,) float64; floor: (n,) float64, |grad f|^2 up to this counts as zero;
         steps: of the attack; Z: (n, m) gradient weights, in: at the start, out: at the end;
-        H, U, F, f: out: <w_s, x_i + delta_i>, u_i, phi of the perturbed preactivations, and F w;
+        H, U, F, f: out: <w_s, x_i + delta_i>, u_i, phi of the perturbed preactivations, and F w; f is not
+            finite where some number of the attack was not: nothing is said of such a sample;
         c: output bias; keep_best: end at the point of smallest margin met instead of the last one;
         until_broken: leave a sample once its margin is <= 0.
 
@@ -243,7 +251,7 @@ def flip_attack(
             h = p[s] + best[0, s]
             Z[i, s] = w[s] if h > zero else w[s] * slope
             F[i, s] = h if h > zero else slope * h
-        f[i] = _dot(F[i], w)
+        f[i] = _dot(F[i], w) if math.isfinite(base) else np.nan
         for j in range(count):
             is_touched[touched[j]] = 0
             rest[touched[j]] = zero

@@ -106,7 +106,8 @@ def dense_attack(net: GramNet, P: Tensor, sign: Tensor, attack: Attack, out: Per
         u <- r (u + e z),   v <- r (v + e q),   r = min(1, radius / |delta + e grad f|)
 
     Args:
-        P: (n, m); sign: (n,) labels whose margin is attacked; out: written.
+        P: (n, m); sign: (n,) labels whose margin is attacked; out: written, f as NaN where the attack
+            overflowed.
     """
     dtype = P.dtype
     U, V, Z, Q = out.U.zero_(), torch.zeros_like(P), out.Z, out.Q
@@ -117,6 +118,7 @@ def dense_attack(net: GramNet, P: Tensor, sign: Tensor, attack: Attack, out: Per
     floor = None
     watch, best = attack.keep_best or attack.until_broken, (U.clone(), V.clone())
     smallest = sign * net.output(P)
+    lost = torch.zeros_like(radius)  # NaN once a number is not finite
     for _ in range(attack.steps):
         torch.mul(net.activation.derivative(preactivation + V), net.w, out=Z)
         if floor is None:
@@ -126,6 +128,7 @@ def dense_attack(net: GramNet, P: Tensor, sign: Tensor, attack: Attack, out: Per
         moves = (square > floor) & (smallest > 0) if attack.until_broken else square > floor
         e = torch.where(moves, -sign * length * square.clamp_min(0).rsqrt(), 0.0)
         moved = (square_length + 2 * e * along + e.square() * square).clamp_min(0)
+        lost += (moved + square + floor) * 0
         outside = moved > radius.square()
         r = torch.where(outside, radius * moved.rsqrt(), 1.0)
         square_length = torch.where(outside, radius.square(), moved)
@@ -134,6 +137,7 @@ def dense_attack(net: GramNet, P: Tensor, sign: Tensor, attack: Attack, out: Per
         U.addcmul_(Z, e).mul_(r)
         if watch:
             margin = sign * net.output(P + V)
+            lost += margin * 0
             wins = (margin < smallest).unsqueeze(1)
             best = torch.where(wins, U, best[0]), torch.where(wins, V, best[1])
             smallest = torch.minimum(margin, smallest)
@@ -142,3 +146,4 @@ def dense_attack(net: GramNet, P: Tensor, sign: Tensor, attack: Attack, out: Per
         V = best[1]
     torch.add(P, V, out=out.H)
     describe(net, out)
+    out.f += lost

@@ -77,14 +77,28 @@ def train_exact(
     try:
         while True:
             if observe is not None and engine.step in watched:
-                measurements.append((engine.step, observe(engine.step, engine.state())))
+                measurements.append((engine.step, _observed(observe, engine)))
             if engine.step >= steps:
                 break
             losses.append(engine.advance())
             if refresh_every is not None and engine.step % refresh_every == 0:
                 engine.products.refresh()
-        if not bool(torch.isfinite(engine.products.stack).all()):
-            raise Diverged(engine.step, "the products of weights and data are not finite")
+        _require_finite(engine)
     except Diverged as stopped:
         divergence = stopped
     return ExactRun(tuple(losses), tuple(measurements), engine.state(), divergence)
+
+
+def _observed(observe: Observer, engine: ExactEngine) -> Measurement:
+    """What is seen of a finite state; raises Diverged where the state or an attack on it overflows."""
+    _require_finite(engine)
+    try:
+        return observe(engine.step, engine.state())
+    except OverflowError as error:
+        raise Diverged(engine.step, str(error).rstrip(".")) from error
+
+
+def _require_finite(engine: ExactEngine) -> None:
+    products = engine.products
+    if not bool(torch.isfinite(products.stack).all()) or not bool(torch.isfinite(products.G).all()):
+        raise Diverged(engine.step, "the products of weights and data are not finite")
