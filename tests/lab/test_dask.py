@@ -13,7 +13,7 @@ import pytest
 from karat_toys import TOY
 
 from karat.experiments.experiment import cells
-from karat.lab import Dask, Store, WorkerError, child, cluster, run_cells
+from karat.lab import Dask, Store, WorkerError, child, run_cells, scheduler
 
 pytest.importorskip("distributed", reason="dask is not installed (extra `dist`)")
 
@@ -149,7 +149,7 @@ def test_a_cluster_of_its_own_needs_no_services(store, tmp_path):
 
 
 def test_a_scheduler_that_is_not_there_is_one_line(store, monkeypatch):
-    monkeypatch.setattr(cluster, "CONNECT", 1.0)
+    monkeypatch.setattr(scheduler, "CONNECT", 1.0)
     with pytest.raises(WorkerError, match=r"^the Dask scheduler tcp://127.0.0.1:9 cannot be reached\.$"):
         run_cells(cells(TOY, "tiny", 1), store, engine=Dask("tcp://127.0.0.1:9"))
 

@@ -2,6 +2,7 @@
 
 import importlib
 import itertools
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from karat.experiments.config import config_from_json, config_to_json, hints, read, require_setting
 from karat.experiments.record import config_hash
+from karat.experiments.source import remember
 
 if TYPE_CHECKING:
     import torch
@@ -153,6 +155,8 @@ def find_experiment(name: str) -> Experiment:
 
 def _imported(name: str) -> Experiment:
     module, _, attribute = name.partition(":")
+    if module not in sys.modules:
+        remember(module)
     try:
         found = getattr(importlib.import_module(module), attribute)
     except (ImportError, AttributeError, ValueError) as error:

@@ -6,13 +6,13 @@ Sweeps are loaded when first used: they bring torch, which the hosts of a cluste
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from karat.lab.child import WorkerError
 from karat.lab.cluster import Dask
 from karat.lab.connection import StoreError
 from karat.lab.engine import Engine, Inline
 from karat.lab.export import write_csv, write_jsonl, write_parquet
 from karat.lab.pool import Local
 from karat.lab.progress import Progress, RichProgress, Silent
+from karat.lab.protocol import WorkerError
 from karat.lab.runner import iterate, present_sources, run_cells
 from karat.lab.store import Store, Summary, default_path
 
