@@ -75,7 +75,7 @@ def values(records):
 
 
 def script(text, *arguments):
-    environment = os.environ | {"PYTHONPATH": str(Path(__file__).parent)}
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([*sys.path, str(Path(__file__).parent)])}
     return subprocess.Popen(
         [sys.executable, "-c", text, *map(str, arguments)],
         env=environment,
