@@ -156,8 +156,7 @@ def test_a_scheduler_that_is_not_there_is_one_line(store, monkeypatch):
 
 @pytest.mark.parametrize(
     "address",
-    ["nonsense", "tcp://", "http://localhost:8786", "tls://localhost:8786", "ucx://localhost:8786"]
-    + ["tcp://localhost", "tcp://localhost:port", "tcp://localhost:99999", "tcp://:8786", ""],
+    ["", "nonsense", "tcp://", "http://h:8786", "tls://h:8786", "ucx://h:8786", "tcp://h", "tcp://h:port"],
 )
 def test_what_is_no_address_is_refused_at_once(address):
     with pytest.raises(ValueError, match=r"must be tcp://HOST:PORT, got '") as caught:
@@ -232,7 +231,8 @@ def test_a_cluster_of_its_own_listens_on_this_machine_only():
     with scheduler.connected(None, 1):
         links = [os.readlink(link) for link in Path("/proc/self/fd").iterdir() if link.is_symlink()]
         own = {link[8:-1] for link in links if link.startswith("socket:[")}
-        rows = [line.split() for name in ("tcp", "tcp6") for line in Path(f"/proc/net/{name}").open()]
+        text = Path("/proc/net/tcp").read_text() + Path("/proc/net/tcp6").read_text()
+        rows = [line.split() for line in text.splitlines()]
         heard = {row[1].partition(":")[0] for row in rows if row[3] == "0A" and row[9] in own}
     assert heard <= {"0100007F", "00000000000000000000000001000000"}
 

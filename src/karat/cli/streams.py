@@ -17,7 +17,7 @@ def prepare() -> None:
             if opened != number:
                 os.dup2(opened, number)
                 os.close(opened)
-            setattr(sys, name, open(number, mode, encoding="utf-8", closefd=False))
+            setattr(sys, name, open(number, mode, encoding="utf-8", closefd=False))  # noqa: SIM115, stays open
     before = sys.stdout
     sys.stdout = io.TextIOWrapper(
         io.BufferedWriter(_Output(before.fileno(), "w", closefd=False)),
