@@ -46,6 +46,12 @@ def execute(cell: Cell, *, show_traceback: bool = False) -> Record:
     return _record(cell, status, values, error, cost, _peak_memory_mb(), source)
 
 
+def load() -> None:
+    """Load what every cell needs, so that it is no part of any cell's time."""
+    import threadpoolctl  # noqa: F401
+    import torch  # noqa: F401
+
+
 def failure(cell: Cell, error: str) -> Record:
     """Return the record of a cell whose worker could not finish it."""
     return _record(cell, "failed", {}, error, 0.0, 0.0, source_hash(find_experiment(cell.experiment)))

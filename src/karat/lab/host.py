@@ -9,7 +9,7 @@ import time
 from dataclasses import dataclass, field
 
 from karat.lab.child import Child
-from karat.lab.protocol import READY
+from karat.lab.protocol import BEGUN, LOADING, READY
 
 SILENT = 60.0
 """Seconds after which a driver that sends no sign of life counts as dead, and its children are ended."""
@@ -85,14 +85,20 @@ def _computed(child: Child, request: str, limit: float | None) -> tuple[str | No
         stopped.set()
         child.kill()
 
+    def receive(seconds: float) -> str | None:
+        if limit is None:
+            return child.receive()
+        alarm = threading.Timer(seconds + limit, end)
+        alarm.start()
+        line = child.receive()
+        alarm.cancel()
+        alarm.join()
+        return line
+
     child.send(request)
-    if limit is None:
-        return child.receive(), False
-    alarm = threading.Timer(limit, end)
-    alarm.start()
-    line = child.receive()
-    alarm.cancel()
-    alarm.join()
+    line = receive(LOADING)
+    if line == BEGUN:
+        line = receive(0.0)
     return line, stopped.is_set()
 
 

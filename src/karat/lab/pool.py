@@ -12,7 +12,7 @@ from karat.experiments.record import Record
 from karat.lab.child import Child
 from karat.lab.engine import ATTEMPTS, Feed, Retries
 from karat.lab.execute import failure
-from karat.lab.protocol import READY, WorkerError, read_answer, request
+from karat.lab.protocol import BEGUN, LOADING, READY, WorkerError, read_answer, request
 from karat.lab.watch import Say, Watch, over_limit, unheard
 
 _TICK = 1.0
@@ -76,10 +76,12 @@ class _Team:
         done = worker.cell
         if line == READY:
             worker.ready, self._false_starts = True, 0
-            if done is not None:
-                self._watch.begin(done)  # starting up is not the cell's time
             return None
         if done is None:
+            return None
+        if line == BEGUN:
+            worker.begun = True
+            self._watch.begin(done)  # loading is not the cell's time
             return None
         record = read_answer(line, done)
         self._watch.end(done)
@@ -108,8 +110,10 @@ class _Team:
         self._watch.look()
         limit = self._engine.limit
         for worker in self._workers:
-            if limit is not None and worker.cell and worker.ready and self._watch.age(worker.cell) > limit:
-                worker.stop()
+            if limit is not None and worker.cell and worker.ready:
+                allowed = limit if worker.begun else limit + LOADING
+                if self._watch.age(worker.cell) > allowed:
+                    worker.stop()
 
     def end(self) -> None:
         """End all workers."""
@@ -128,7 +132,7 @@ class _Worker:
     def __init__(self, inbox: "queue.Queue[tuple[_Worker, str | None]]") -> None:
         self.cell: Cell | None = None
         self.stopped: Cell | None = None
-        self.ready = False
+        self.ready = self.begun = False
         self._inbox = inbox
         self._child = Child(sys.path)
         self._listener = threading.Thread(target=self._listen, daemon=True)
@@ -136,7 +140,7 @@ class _Worker:
 
     def give(self, cell: Cell | None) -> None:
         """Hand over the next cell; a dead worker says so through the inbox."""
-        self.cell = cell
+        self.cell, self.begun = cell, False
         if cell is not None:
             self._child.send(request(cell))
 

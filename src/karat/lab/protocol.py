@@ -11,6 +11,12 @@ from karat.version import __version__
 READY = "ready"
 """First line of a worker, once it has loaded karat."""
 
+BEGUN = "begun"
+"""Line of a worker that has loaded what a cell needs and begins to compute it: from here its time counts."""
+
+LOADING = 60.0
+"""Seconds a worker may take to load what a cell needs, on top of a limit per cell."""
+
 
 class WorkerError(RuntimeError):
     """Workers cannot be started, reached or trusted at all; the message is one line."""

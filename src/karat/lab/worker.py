@@ -9,12 +9,13 @@ import os
 import queue
 import sys
 import threading
+from collections.abc import Iterator
 from typing import TextIO
 
 from karat.experiments.experiment import Cell, find_experiment
 from karat.experiments.source import SourceError
-from karat.lab.execute import execute
-from karat.lab.protocol import READY, objection, refusal
+from karat.lab.execute import execute, load
+from karat.lab.protocol import BEGUN, READY, objection, refusal
 
 
 def serve(requests: TextIO, answers: TextIO) -> None:
@@ -30,20 +31,24 @@ def serve(requests: TextIO, answers: TextIO) -> None:
     threading.Thread(target=listen, daemon=True).start()
     print(READY, file=answers, flush=True)
     while True:
-        print(answer(inbox.get()), file=answers, flush=True)
+        for line in answer(inbox.get()):
+            print(line, file=answers, flush=True)
 
 
-def answer(line: str) -> str:
-    """Return the record of the cell asked for as a line, or why it must not be computed here."""
+def answer(line: str) -> Iterator[str]:
+    """Yield a line when the cell asked for begins and its record, or why it must not be computed here."""
     asked = json.loads(line)
     if reason := objection(asked):
-        return refusal(reason)
+        yield refusal(reason)
+        return
     config = find_experiment(asked["experiment"]).config(asked["config"])
     cell = Cell(asked["experiment"], config, asked["seed"])
+    load()
+    yield BEGUN
     try:
-        return execute(cell, show_traceback=bool(os.environ.get("KARAT_DEBUG"))).to_json()
+        yield execute(cell, show_traceback=bool(os.environ.get("KARAT_DEBUG"))).to_json()
     except SourceError as error:
-        return refusal(str(error))
+        yield refusal(str(error))
 
 
 def main() -> None:
