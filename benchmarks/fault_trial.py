@@ -53,13 +53,16 @@ class Driver:
         """What it said at its end; None if it hangs."""
         try:
             self.process.wait(PATIENCE)
+            hangs = False
         except subprocess.TimeoutExpired:
+            hangs = True
             self.kill()
             self.process.wait()
-            return None
         self._reader.join()
+        assert self.process.stdout is not None
         assert self.process.stderr is not None
-        return self.process.stderr.read().strip()
+        with self.process.stdout, self.process.stderr as errors:
+            return None if hangs else errors.read().strip()
 
 
 class Trial:
