@@ -1,5 +1,6 @@
 """The hash in a record is that of the code that computed it, whatever is edited and wherever it runs."""
 
+import importlib
 import os
 import signal
 import subprocess
@@ -128,10 +129,14 @@ def test_a_worker_started_after_an_edit_is_refused(store, tmp_path, own):
     assert results(store.records()) == {(1.0, before)}
 
 
-def test_code_edited_after_this_process_imported_it_is_refused(store, tmp_path, own):
-    wanted, file = own("edited_here")
+@pytest.mark.parametrize("importer", [lambda name: None, importlib.import_module])
+def test_code_edited_after_this_process_imported_it_is_refused(store, tmp_path, own, importer):
+    name = f"edited_here_{importer.__name__.strip('<>')}"
+    (tmp_path / f"{name}.py").write_text(OWN)
+    importer(name)  # by a script, or by karat itself below
+    wanted, file = own(name)
     edit(file)
-    with pytest.raises(source.SourceError, match=r"edited_here\.py was edited after .* start again"):
+    with pytest.raises(source.SourceError, match=rf"{name}\.py was edited after .* start again"):
         run_cells(wanted, store, workers=0)
     assert store.records() == []
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from karat.experiments.config import config_from_json, config_to_json, hints, read, require_setting
 from karat.experiments.record import config_hash
-from karat.experiments.source import remember
+from karat.experiments.source import remember, source_modules
 
 if TYPE_CHECKING:
     import torch
@@ -57,6 +57,11 @@ class Experiment:
     presets: Mapping[str, Preset]
     run: Callable[[Any, "torch.Generator"], Values]
     part: Part = "theory"
+
+    def __post_init__(self) -> None:
+        # Experiments are made while their module is imported, perhaps by a script that runs them later.
+        for module in source_modules(self) if self.presets else ():
+            remember(module)
 
     def preset(self, scale: str) -> Preset:
         """Return the preset of a scale; the message of an unknown one lists those there are."""
