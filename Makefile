@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
 
-.PHONY: reproduce test install bench clean
+.PHONY: reproduce test test-fast install bench clean
 
 reproduce: $(STAMP)
 	$(BIN)/karat reproduce --scale quick --out report
@@ -13,6 +13,9 @@ test: $(STAMP)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist worksteal
+
+test-fast: $(STAMP)
+	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist worksteal -m "not slow"
 
 install: $(STAMP)
 

@@ -13,7 +13,7 @@ import pytest
 from karat_toys import TOY
 
 from karat.experiments.experiment import cells
-from karat.lab import Dask, Store, WorkerError, child, cluster, run_cells
+from karat.lab import Dask, Store, WorkerError, child, cluster, run_cells, scheduler
 
 pytest.importorskip("distributed", reason="dask is not installed (extra `dist`)")
 
@@ -149,9 +149,92 @@ def test_a_cluster_of_its_own_needs_no_services(store, tmp_path):
 
 
 def test_a_scheduler_that_is_not_there_is_one_line(store, monkeypatch):
-    monkeypatch.setattr(cluster, "CONNECT", 1.0)
+    monkeypatch.setattr(scheduler, "CONNECT", 1.0)
     with pytest.raises(WorkerError, match=r"^the Dask scheduler tcp://127.0.0.1:9 cannot be reached\.$"):
         run_cells(cells(TOY, "tiny", 1), store, engine=Dask("tcp://127.0.0.1:9"))
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["", "nonsense", "tcp://", "http://h:8786", "tls://h:8786", "ucx://h:8786", "tcp://h", "tcp://h:port"],
+)
+def test_what_is_no_address_is_refused_at_once(address):
+    with pytest.raises(ValueError, match=r"must be tcp://HOST:PORT, got '") as caught:
+        Dask(address)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_cluster_without_workers_is_mentioned_and_the_cells_wait(store, tmp_path, monkeypatch):
+    monkeypatch.setattr(cluster, "NO_WORKERS", 0.1)
+    empty = Cluster(tmp_path)
+    said = []
+
+    def start_one(text):
+        said.append(text)
+        empty.add_worker()
+
+    try:
+        found = run_cells(cells(TOY, "tiny", 1), store, engine=Dask(empty.address, say=start_one))
+    finally:
+        empty.close()
+    assert [record.status for record in found] == ["done"] * 3
+    (line,) = said
+    assert line == (
+        f"the Dask scheduler {empty.address} has no workers; the cells wait until there is one, "
+        f"`dask worker {empty.address}` starts it."
+    )
+
+
+def test_a_cell_beyond_the_limit_is_stopped_on_the_cluster(store, hand_made):
+    slow = cells(TOY, "tiny", 1, {"d": 2, "pause": 600.0})
+    found = run_cells([*slow, *cells(TOY, "tiny", 1)], store, engine=Dask(hand_made.address, limit=2.0))
+    assert [record.status for record in found] == ["failed", "done", "done", "done"]
+    assert found[0].error == "stopped after 0:00:02, the limit per cell."
+
+
+DRIVER = """
+import sys
+from karat_toys import TOY
+from karat.experiments.experiment import cells
+from karat.lab import Dask, Store, run_cells
+with Store(sys.argv[1]) as store:
+    run_cells(cells(TOY, "tiny", 1, {"log": sys.argv[2], "pause": 600}), store, engine=Dask(sys.argv[3]))
+"""
+
+
+def alive(pid):
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc to watch processes")
+def test_the_children_of_a_killed_driver_end(tmp_path, hand_made):
+    log = tmp_path / "log"
+    path = os.pathsep.join([*sys.path, str(Path(__file__).parent)])
+    arguments = [tmp_path / "store.sqlite", log, hand_made.address]
+    driver = subprocess.Popen(
+        [sys.executable, "-c", DRIVER, *map(str, arguments)], env=os.environ | {"PYTHONPATH": path}
+    )
+    wait_until(lambda: len(lines(log)) == 2)
+    children = [line.split()[2] for line in lines(log)]
+    assert all(map(alive, children))
+    driver.kill()
+    driver.wait()
+    wait_until(lambda: not any(map(alive, children)))
+
+
+@pytest.mark.skipif(not Path("/proc/net/tcp").exists(), reason="needs /proc to see open ports")
+def test_a_cluster_of_its_own_listens_on_this_machine_only():
+    with scheduler.connected(None, 1):
+        links = [os.readlink(link) for link in Path("/proc/self/fd").iterdir() if link.is_symlink()]
+        own = {link[8:-1] for link in links if link.startswith("socket:[")}
+        text = Path("/proc/net/tcp").read_text() + Path("/proc/net/tcp6").read_text()
+        rows = [line.split() for line in text.splitlines()]
+        heard = {row[1].partition(":")[0] for row in rows if row[3] == "0A" and row[9] in own}
+    assert heard <= {"0100007F", "00000000000000000000000001000000"}
 
 
 def test_children_that_cannot_start_are_one_line(store, monkeypatch):

@@ -74,8 +74,7 @@ def values(records):
 
 
 def script(text, *arguments):
-    path = os.pathsep.join([str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")])
-    environment = os.environ | {"PYTHONPATH": path}
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([*sys.path, str(Path(__file__).parent)])}
     return subprocess.Popen(
         [sys.executable, "-c", text, *map(str, arguments)],
         env=environment,

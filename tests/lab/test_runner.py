@@ -1,5 +1,6 @@
 import math
 import os
+import subprocess
 import sys
 from dataclasses import replace
 
@@ -8,8 +9,9 @@ import torch
 from karat_toys import TOY
 
 from karat.experiments.experiment import Cell, cells
-from karat.lab import Store, WorkerError, child, run_cells
+from karat.lab import Local, Store, WorkerError, child, run_cells
 from karat.lab.execute import execute, one_thread
+from karat.lab.protocol import READY, request
 from karat.lab.runner import cores
 
 
@@ -165,3 +167,33 @@ def test_a_senseless_number_of_workers_is_refused(store, workers):
 
 def test_cores_are_those_this_process_may_use():
     assert 1 <= cores() <= (os.cpu_count() or 1)
+
+
+def test_a_cell_beyond_the_limit_is_stopped_and_recorded_and_the_others_go_on(store, tmp_path):
+    log = tmp_path / "log"
+    fast, slow = (cells(TOY, "tiny", 2, {"d": d, "log": str(log), "pause": pause}) for d, pause in pauses())
+    found = run_cells([*slow[:1], *fast], store, engine=Local(1, limit=2.0))
+    assert [record.status for record in found] == ["failed", "done", "done"]
+    assert found[0].error == "stopped after 0:00:02, the limit per cell."
+    assert [line.split()[0] for line in log.read_text().splitlines()].count("2") == 1  # not tried again
+
+
+def pauses():
+    return (1, 0.0), (2, 600.0)
+
+
+def test_a_worker_leaves_at_once_when_its_driver_dies_after_handing_over_a_cell(tmp_path):
+    log = tmp_path / "log"
+    (cell,) = cells(TOY, "tiny", 1, {"d": 1, "log": str(log), "pause": 600.0})
+    path = os.pathsep.join(sys.path)
+    worker = subprocess.Popen(
+        child.COMMAND,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"PYTHONPATH": path},
+    )
+    assert worker.stdout.readline() == f"{READY}\n"
+    # The cell and the end of the driver arrive together.
+    worker.communicate(request(cell) + "\n", timeout=120)
+    assert worker.returncode == 1

@@ -45,8 +45,9 @@ def own(tmp_path, monkeypatch):
 
 
 def forget():
-    for cached in (source._hash, source._scan, source._files):
+    for cached in (source.hash_of, source._closure, source._scan, source._files):
         cached.cache_clear()
+    source._FIRST.clear()
 
 
 def hash_now(experiment):
@@ -66,23 +67,12 @@ def test_experiments_of_one_paper_do_not_depend_on_another(monkeypatch):
     from karat.experiments import EXPERIMENTS
 
     source.source_hash(EXPERIMENTS["benign.fig1"])
-    files = {file for module in (EXPERIMENTS["benign.fig1"].run.__module__,) for file in reached(module)}
+    files = source._closure(frozenset({EXPERIMENTS["benign.fig1"].run.__module__}))
     papers = {file.parent.name for file in files if file.parent.parent.name == "experiments"}
     assert papers == {"benign"}
     layers = {file.relative_to(source._KARAT).parts[1] for file in files}
     assert layers & {"core", "nets", "training"}
     assert not layers & {"claims", "report", "models", "cli"}  # named in karat/__init__.py for types only
-
-
-def reached(module):
-    roots = (source._root(module), source._KARAT)
-    seen, waiting = set(), list(source._files(module, roots))
-    while waiting:
-        file = waiting.pop()
-        if file not in seen:
-            seen.add(file)
-            waiting += [found for name in source._scan(file)[1] for found in source._files(name, roots)]
-    return seen
 
 
 def test_records_carry_the_source_and_stale_ones_are_counted_and_computed_again(store, tmp_path):

@@ -66,4 +66,4 @@ def _verdict(error: BaseException) -> tuple[str, int]:
 
 def _is_of_the_lab(error: BaseException) -> bool:
     """Known by name: importing their classes here would slow down every command."""
-    return type(error).__name__ in {"StoreError", "WorkerError", "ReportError"}
+    return type(error).__name__ in {"StoreError", "WorkerError", "ReportError", "SourceError"}

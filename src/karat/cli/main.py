@@ -1,58 +1,39 @@
-"""The command `karat`."""
+"""The command `karat`; it is listening to Ctrl-C before it loads anything that takes time."""
 
 import sys
 from collections.abc import Sequence
-from typing import Annotated
+from contextlib import suppress
 
-import typer
-
-from karat.cli import bench, browse, certify, probe, reproduce, run, store, sweep, tables
+from karat.cli import signals, streams
 from karat.cli.errors import INTERRUPTED, explain
-from karat.version import __version__
-
-app = typer.Typer(
-    name="karat",
-    help="A laboratory for the theory of robust feature learning: theorems as executable claims.",
-    add_completion=False,
-    pretty_exceptions_enable=False,
-)
-app.command()(browse.papers)
-app.command()(browse.claims)
-app.command()(browse.show)
-app.command()(browse.experiments)
-app.command()(run.run)
-app.command()(run.check)
-app.command()(sweep.sweep)
-app.command()(reproduce.reproduce)
-app.command()(reproduce.report)
-app.command()(tables.table)
-app.command()(bench.bench)
-app.command()(certify.certify)
-app.command()(probe.probe)
-app.add_typer(store.app, name="store")
-
-
-@app.callback(invoke_without_command=True)
-def root(
-    context: typer.Context,
-    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
-) -> None:
-    """A laboratory for the theory of robust feature learning: theorems as executable claims."""
-    if version:
-        print(f"karat {__version__}")
-        raise typer.Exit
-    if context.invoked_subcommand is None:
-        print(context.get_help())
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command and return its exit code: 0 done, 2 bad input, 130 interrupted, 1 anything else."""
+    """Run one command and return its exit code.
+
+    0 done, 2 bad input, 130, 143 or 129 ended by Ctrl-C, SIGTERM or SIGHUP, 1 anything else.
+
+    Args:
+        arguments: instead of those this program was called with; signals are then left to the caller.
+    """
+    if arguments is not None:
+        return _run(list(arguments))
+    signals.listen()
+    streams.prepare()
+    code = None
+    with suppress(OSError):  # the terminal is gone, nobody is left to tell
+        code = _run(sys.argv[1:])
+    return signals.finish(code)
+
+
+def _run(arguments: list[str]) -> int:
     try:
-        given = sys.argv[1:] if arguments is None else list(arguments)
-        code = app(args=given, prog_name="karat", standalone_mode=False)
-        sys.stdout.flush()
+        from karat.cli.app import app
+
+        code = app(args=arguments, prog_name="karat", standalone_mode=False)
         if code == INTERRUPTED:  # typer has swallowed Ctrl-C
             raise KeyboardInterrupt
+        sys.stdout.flush()
     except (Exception, KeyboardInterrupt) as error:
-        return explain(error)
+        return explain(signals.explained(error))
     return code if isinstance(code, int) else 0

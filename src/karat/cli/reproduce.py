@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from karat.cli.browse import paper_keys
+from karat.cli.duration import CellLimit
 from karat.cli.errors import BAD_INPUT, Failure, bad_input
 from karat.cli.inputs import require_folder
 from karat.cli.options import (
@@ -55,6 +56,7 @@ def reproduce(
     workers: Workers = None,
     engine: EngineName = "local",
     scheduler: Scheduler = None,
+    cell_limit: CellLimit = None,
     fresh: Fresh = False,
     out: Out = Path("report"),
     json: Json = False,
@@ -62,7 +64,7 @@ def reproduce(
     """Run everything behind the executable claims, cheap experiments first, and write the report."""
     from karat import api, claims
 
-    chosen = engine_named(engine, scheduler, workers)
+    chosen = engine_named(engine, scheduler, workers, cell_limit)
     keys = paper_keys(paper)
     if part not in _PARTS:
         raise Failure(f"`--part` must be one of {', '.join(_PARTS)}, got {part!r}.", BAD_INPUT)

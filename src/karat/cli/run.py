@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from karat.cli.duration import CellLimit
 from karat.cli.errors import Failure, bad_input
 from karat.cli.options import (
     Device,
@@ -44,6 +45,7 @@ def run(
     workers: Workers = None,
     engine: EngineName = "local",
     scheduler: Scheduler = None,
+    cell_limit: CellLimit = None,
     fresh: Fresh = False,
     json: Json = False,
 ) -> None:
@@ -52,7 +54,7 @@ def run(
     from karat.lab import run_cells
     from karat.lab.summary import summarise
 
-    chosen = engine_named(engine, scheduler, workers)
+    chosen = engine_named(engine, scheduler, workers, cell_limit)
     question = experiment_named(experiment)
     with bad_input():
         wanted = cells(question, scale, seeds, overrides(question, settings, device))
@@ -82,6 +84,7 @@ def check(
     workers: Workers = None,
     engine: EngineName = "local",
     scheduler: Scheduler = None,
+    cell_limit: CellLimit = None,
     fresh: Fresh = False,
     json: Json = False,
 ) -> None:
@@ -93,7 +96,7 @@ def check(
     from karat.api import check_cells  # after a wrong name was refused: behind it stands torch
     from karat.lab import run_cells
 
-    chosen = engine_named(engine, scheduler, workers)
+    chosen = engine_named(engine, scheduler, workers, cell_limit)
     test = layer.CHECKS.get(claim_id)
     if test is None:
         raise Failure(f"`{claim_id}` is stated but cannot be run yet; `karat claims` shows what can.")

@@ -1,14 +1,17 @@
-"""What the commands that compute share: the store they open, the bar they show, Ctrl-C."""
+"""What the commands that compute share: the store they open, the bar they show, what is kept at their end."""
 
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from karat.cli.errors import INTERRUPTED, Failure, bad_input
+from karat.cli.duration import parse_duration
+from karat.cli.errors import BAD_INPUT, Failure, bad_input
 from karat.cli.inputs import allow_own_code
 from karat.cli.options import device_settings, parse_settings, require_engine
+from karat.cli.signals import check, ending
 
 if TYPE_CHECKING:
     from karat.experiments.experiment import Cell, Experiment
@@ -39,17 +42,19 @@ def open_store(path: Path | None, *, read_only: bool = False) -> Iterator["Store
 
 @contextmanager
 def resumable(store: "Store", cells: Sequence["Cell"]) -> Iterator[None]:
-    """Say after Ctrl-C what is kept and how to go on."""
+    """Say after Ctrl-C, SIGTERM or SIGHUP what is kept and how to go on."""
     try:
+        check()
         yield
     except KeyboardInterrupt:
         total = len({cell.key for cell in cells})
         kept = total - len(store.missing(cells))
+        word, code = ending()
         message = (
-            f"interrupted; {kept} of {total} cells are finished and kept in {store.path}, "
+            f"{word}; {kept} of {total} cells are finished and kept in {store.path}, "
             "the same command resumes."
         )
-        raise Failure(message, INTERRUPTED) from None
+        raise Failure(message, code) from None
 
 
 def experiment_named(name: str) -> "Experiment":
@@ -77,15 +82,29 @@ def bar() -> "RichProgress":
     return RichProgress()
 
 
-def engine_named(name: str, scheduler: str | None, workers: int | None) -> "Engine":
-    """Return the engine that `--engine`, `--scheduler` and `--workers` ask for."""
+def engine_named(
+    name: str, scheduler: str | None, workers: int | None, cell_limit: str | None = None
+) -> "Engine":
+    """Return the engine that `--engine`, `--scheduler`, `--workers` and `--cell-limit` ask for."""
     from karat.lab import Dask
+    from karat.lab.pool import Local
     from karat.lab.runner import cores, make_local
 
     require_engine(name, scheduler, workers)
+    limit = parse_duration(cell_limit, "--cell-limit")
     if name == "local":
-        return make_local(workers)
-    return Dask(scheduler, workers or cores())
+        engine = make_local(workers)
+        if isinstance(engine, Local):
+            return replace(engine, limit=limit, say=_say)
+        if limit is not None:
+            raise Failure("`--cell-limit` needs processes it can end; leave out --workers 0.", BAD_INPUT)
+        return engine
+    with bad_input():
+        return Dask(scheduler, workers or cores(), limit, _say)
+
+
+def _say(text: str) -> None:
+    print(f"karat: {text}", file=sys.stderr)
 
 
 def mention_other_source(store: "Store", cells: Sequence["Cell"], fresh: bool) -> None:

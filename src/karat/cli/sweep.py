@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from karat.cli.duration import CellLimit
 from karat.cli.errors import BAD_INPUT, Failure, bad_input
 from karat.cli.options import (
     Device,
@@ -68,6 +69,7 @@ def sweep(
     workers: Workers = None,
     engine: EngineName = "local",
     scheduler: Scheduler = None,
+    cell_limit: CellLimit = None,
     fresh: Fresh = False,
     json: Json = False,
 ) -> None:
@@ -75,7 +77,7 @@ def sweep(
     from karat.api import plan_sweep
     from karat.lab import run_sweep
 
-    chosen = engine_named(engine, scheduler, workers)
+    chosen = engine_named(engine, scheduler, workers, cell_limit)
     question = experiment_named(experiment)
     with bad_input():
         target = _target(adaptive, confidence, assume, least)

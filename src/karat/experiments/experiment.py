@@ -2,6 +2,7 @@
 
 import importlib
 import itertools
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from karat.experiments.config import config_from_json, config_to_json, hints, read, require_setting
 from karat.experiments.grid import require_few_cells
 from karat.experiments.record import config_hash
+from karat.experiments.source import remember, source_modules
 
 if TYPE_CHECKING:
     import torch
@@ -59,6 +61,11 @@ class Experiment:
     run: Callable[[Any, "torch.Generator"], Values]
     part: Part = "theory"
     undefined: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        # Experiments are made while their module is imported, perhaps by a script that runs them later.
+        for module in source_modules(self) if self.presets else ():
+            remember(module)
 
     def preset(self, scale: str) -> Preset:
         """Return the preset of a scale; the message of an unknown one lists those there are."""
@@ -158,6 +165,8 @@ def find_experiment(name: str) -> Experiment:
 
 def _imported(name: str) -> Experiment:
     module, _, attribute = name.partition(":")
+    if module not in sys.modules:
+        remember(module)
     try:
         found = getattr(importlib.import_module(module), attribute)
     except (ImportError, AttributeError, ValueError) as error:

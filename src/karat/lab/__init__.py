@@ -6,7 +6,6 @@ Sweeps are loaded when first used: they bring torch, which the hosts of a cluste
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from karat.lab.child import WorkerError
 from karat.lab.cluster import Dask
 from karat.lab.connection import StoreError
 from karat.lab.engine import Engine, Inline
@@ -14,6 +13,7 @@ from karat.lab.export import write_csv, write_jsonl, write_parquet
 from karat.lab.overview import Summary
 from karat.lab.pool import Local
 from karat.lab.progress import Progress, RichProgress, Silent
+from karat.lab.protocol import WorkerError
 from karat.lab.runner import iterate, present_sources, run_cells
 from karat.lab.store import Store, default_path
 

@@ -1,6 +1,5 @@
 """One worker process: a fresh interpreter on one thread that computes cells sent to it as JSON lines."""
 
-import json
 import os
 import signal
 import subprocess
@@ -10,27 +9,12 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import IO
 
-from karat.experiments.experiment import Cell
-
 THREADS = 1
 """Threads per cell, everywhere: the order of floating-point sums depends on the number of threads, and the
 same command must give the same numbers whatever the number of workers. Cores run cells side by side."""
 
-READY = "ready"
-"""First line of a worker, once it has loaded karat."""
-
 COMMAND = [sys.executable, "-P", "-c", "from karat.lab.worker import main; main()"]
 _POOLS = ("OMP", "MKL", "OPENBLAS", "NUMBA", "VECLIB")
-
-
-class WorkerError(RuntimeError):
-    """Workers cannot be started or reached at all; the message is one line."""
-
-
-def request(cell: Cell) -> str:
-    """Return the line that asks a worker for a cell."""
-    asked = {"experiment": cell.experiment, "config": cell.config_json, "seed": cell.seed}
-    return json.dumps(asked, allow_nan=False)
 
 
 class Child:

@@ -1,47 +1,58 @@
 """The Dask engine: the same children as the local one, on any number of machines."""
 
-import logging
-import os
 import queue
 import sys
 import time
 import uuid
-from collections.abc import Generator, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Generator
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 from karat.experiments.experiment import Cell
 from karat.experiments.record import Record
-from karat.lab.child import WorkerError, request
 from karat.lab.engine import ATTEMPTS, Feed, Retries
 from karat.lab.execute import failure
 from karat.lab.host import Answer, answer, stop
-from karat.version import __version__
-
-CONNECT = 30.0
-"""Seconds to wait for the scheduler."""
+from karat.lab.protocol import WorkerError, read_answer, request
+from karat.lab.scheduler import alive, connected, one_line, require_address
+from karat.lab.watch import Say, Watch, over_limit, unheard
 
 _REFRESH = 2.0
 """Seconds between questions how many threads the cluster has."""
+
+NO_WORKERS = 10.0
+"""Seconds after which a cluster without workers is mentioned."""
 
 
 @dataclass(frozen=True)
 class Dask:
     """Computes on a Dask cluster; only records travel, and only the driver saves them.
 
+    Whoever reaches the scheduler can run code on its workers, as this engine does: keep it in a network of
+    people you trust.
+
     Args:
-        scheduler: address such as tcp://HOST:8786; None starts a cluster inside this process;
-        workers: cells at a time of that cluster; an existing one has as many as its workers have threads.
+        scheduler: address, tcp://HOST:8786; None starts a cluster inside this process;
+        workers: cells at a time of that cluster; an existing one has as many as its workers have threads;
+        limit: seconds after which a cell is stopped and counts as failed, None for no limit;
+        say: told in one sentence of a cell that takes unusually long and of a cluster without workers.
     """
 
     scheduler: str | None = None
     workers: int = 1
+    limit: float | None = None
+    say: Say = unheard
+
+    def __post_init__(self) -> None:
+        if self.scheduler is not None:
+            require_address(self.scheduler)
 
     def compute(self, feed: Feed) -> Generator[Record, None, None]:
         """Yield the record of every cell as soon as it has travelled to this process."""
-        with _connected(self) as client:
-            flight = _Flight(client, Retries(feed))
+        session = uuid.uuid4().hex
+        with connected(self.scheduler, self.workers) as client, alive(client, session):
+            flight = _Flight(self, client, session, Retries(feed))
             try:
                 while flight.start():
                     cell, landed = flight.next()
@@ -55,13 +66,14 @@ class Dask:
 class _Flight:
     """The cells handed to a cluster and not back yet."""
 
-    def __init__(self, client: Any, cells: Retries) -> None:
-        self._client, self._cells = client, cells
+    def __init__(self, engine: Dask, client: Any, session: str, cells: Retries) -> None:
+        self._engine, self._client, self._session, self._cells = engine, client, session, cells
         self._address = client.scheduler.address  # a client that has lost its scheduler forgets where it was
-        self._session = uuid.uuid4().hex
         self._inbox: queue.Queue[Any] = queue.Queue()
         self._away: dict[Any, Cell] = {}
+        self._watch = Watch(engine.say)
         self._room, self._asked, self._false_starts = 0, -_REFRESH, 0
+        self._deserted: float | None = None
 
     def start(self) -> bool:
         """Send cells until the cluster has enough to do; return whether any is away."""
@@ -71,8 +83,10 @@ class _Flight:
             self._room, self._asked = max(4, 2 * self._threads()), time.monotonic()
         while len(self._away) < self._room and (cell := self._cells()) is not None:
             key = f"karat-{cell.config_hash}-{cell.seed}-{uuid.uuid4().hex[:8]}"
-            future = self._client.submit(answer, request(cell), self._session, sys.path, key=key, pure=False)
+            asked = (request(cell), self._session, sys.path, self._engine.limit)
+            future = self._client.submit(answer, *asked, key=key, pure=False)
             self._away[future] = cell
+            self._watch.begin(cell)
             future.add_done_callback(self._inbox.put)
         return bool(self._away)
 
@@ -91,33 +105,48 @@ class _Flight:
                 return self._away.pop(future), future
             if self._client.status != "running":
                 raise self._lost()
+            self._look()
+
+    def _look(self) -> None:
+        """Say what a silent cluster may be waiting for."""
+        if self._threads():
+            self._deserted = None
+            self._watch.look()
+        elif self._deserted is None:
+            self._deserted = time.monotonic()
+        elif time.monotonic() - self._deserted >= NO_WORKERS:
+            self._deserted = float("inf")  # once is enough
+            self._engine.say(
+                f"the Dask scheduler {self._address} has no workers; the cells wait until there is one, "
+                f"`dask worker {self._address}` starts it."
+            )
 
     def retries_or_record(self, cell: Cell, future: Any) -> Record | None:
         """Return the record of a cell that is back, or None if it is tried again."""
         found = self._answer(future)
         future.release()
-        if isinstance(found, Answer) and found.line is not None:
+        self._watch.end(cell, finished=found.line is not None)
+        if found.line is not None:
             self._false_starts = 0
-            record = Record.from_json(found.line)
-            if record.version != __version__:
-                raise WorkerError(f"a Dask worker runs karat {record.version}, this is {__version__}.")
+            record = read_answer(found.line, cell)
             return record if record.finished or not self._cells.again(cell) else None
-        reason, started = (found.reason, found.started) if isinstance(found, Answer) else (found, True)
-        self._false_starts += not started
+        if found.over_limit and self._engine.limit is not None:
+            return failure(cell, over_limit(self._engine.limit))
+        self._false_starts += not found.started
         if self._false_starts >= ATTEMPTS:
-            raise WorkerError(f"worker processes cannot start on the Dask cluster: {reason}.")
-        if self._cells.again(cell, blame=started):
+            raise WorkerError(f"worker processes cannot start on the Dask cluster: {found.reason}.")
+        if self._cells.again(cell, blame=found.started and not found.forsaken):
             return None
-        return failure(cell, f"the worker process died {ATTEMPTS} times: {reason}.")
+        return failure(cell, f"the worker process died {ATTEMPTS} times: {found.reason}.")
 
     def end(self) -> None:
         """Call back what is away and end the children; a lost cluster has none."""
         with suppress(Exception):
             if self._client.status == "running":
                 self._client.cancel(list(self._away), force=True)
-                self._client.run(stop, self._session, on_error="ignore")
+                self._client.run(stop, self._session, on_error="ignore", callback_timeout=10)
 
-    def _answer(self, future: Any) -> Answer | str:
+    def _answer(self, future: Any) -> Answer:
         """The answer, or why the host itself died."""
         from distributed import CancelledError, KilledWorker
         from distributed.comm.core import CommClosedError
@@ -127,62 +156,20 @@ class _Flight:
         try:
             found = future.result()
         except KilledWorker:
-            return "its Dask worker was lost"
+            return Answer(None, "its Dask worker was lost")
         except (CancelledError, CommClosedError) as error:
             raise self._lost() from error
-        except (ImportError, AttributeError) as error:
-            raise WorkerError(f"a Dask worker cannot load karat: {_line(error)}.") from error
+        except (ImportError, AttributeError, TypeError) as error:
+            raise WorkerError(
+                f"a Dask worker has no karat or another version of it: {one_line(error)}."
+            ) from error
         except Exception as error:
-            raise WorkerError(f"the Dask cluster failed: {type(error).__name__}: {_line(error)}.") from error
-        return found if isinstance(found, Answer) else str(found)
+            raise WorkerError(
+                f"the Dask cluster failed: {type(error).__name__}: {one_line(error)}."
+            ) from error
+        return found if isinstance(found, Answer) else Answer(None, str(found))
 
     def _lost(self) -> WorkerError:
         return WorkerError(
             f"the Dask scheduler {self._address} is lost; finished cells are kept, the same command resumes."
         )
-
-
-@contextmanager
-def _connected(engine: Dask) -> Iterator[Any]:
-    try:
-        from dask import config
-        from distributed import Client, LocalCluster
-    except ImportError:
-        raise WorkerError("the Dask engine needs `pip install 'karat[dist]'`.") from None
-    if not os.environ.get("KARAT_DEBUG"):
-        _hush()
-    cluster = None
-    # A lost scheduler shall be known soon, not after a long wait for it to come back.
-    with config.set({"distributed.comm.timeouts.connect": f"{CONNECT:.0f}s"}):
-        try:
-            if engine.scheduler is None:
-                cluster = LocalCluster(
-                    n_workers=1,
-                    threads_per_worker=engine.workers,
-                    processes=False,  # the cells run in children anyway
-                    dashboard_address=":0",  # any free port: several clusters may run side by side
-                )
-            client = Client(cluster or engine.scheduler, timeout=CONNECT, set_as_default=False)
-        except (OSError, ValueError, RuntimeError) as error:
-            if cluster is not None:
-                cluster.close()
-            if engine.scheduler is None:
-                raise WorkerError(f"the Dask cluster cannot be started: {_line(error)}.") from error
-            raise WorkerError(f"the Dask scheduler {engine.scheduler} cannot be reached.") from error
-        try:
-            yield client
-        finally:
-            with suppress(Exception):
-                client.close(timeout=2)
-            if cluster is not None:
-                cluster.close()
-
-
-def _hush() -> None:
-    """One clear line at the end instead of the log of a cluster in trouble."""
-    for name in [name for name in logging.root.manager.loggerDict if name.startswith("distributed")]:
-        logging.getLogger(name).setLevel(logging.CRITICAL)
-
-
-def _line(error: BaseException) -> str:
-    return " ".join(str(error).split()).rstrip(".")

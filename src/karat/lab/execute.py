@@ -11,17 +11,23 @@ from pathlib import Path
 from karat.experiments.config import decode, encode
 from karat.experiments.experiment import Cell, find_experiment
 from karat.experiments.record import Record, Status, cell_generator, environment
-from karat.experiments.source import source_hash
+from karat.experiments.source import require_unchanged, source_hash
 from karat.lab.child import THREADS
 from karat.version import __version__
 
 
 def execute(cell: Cell, *, show_traceback: bool = False) -> Record:
-    """Compute one cell; divergence and errors become the status of its record, never an exception."""
+    """Compute one cell; divergence and errors become the status of its record.
+
+    Only a file of the experiment that was edited between its hash and its import raises, a `SourceError`:
+    the record would name code that did not compute it.
+    """
     # On use: core brings torch, which hosts of workers do without.
     from karat.core.divergence import Diverged, settle
 
     experiment = find_experiment(cell.experiment)
+    source = source_hash(experiment)
+    require_unchanged(experiment)
     status: Status = "done"
     values, error = {}, None
     _reset_peak()
@@ -38,12 +44,19 @@ def execute(cell: Cell, *, show_traceback: bool = False) -> Record:
             if show_traceback:
                 traceback.print_exc(file=sys.stderr)
     cost = time.process_time() - start
-    return _record(cell, status, values, error, cost, _peak_memory_mb())
+    require_unchanged(experiment)
+    return _record(cell, status, values, error, cost, _peak_memory_mb(), source)
+
+
+def load() -> None:
+    """Load what every cell needs, so that it is no part of any cell's time."""
+    import threadpoolctl  # noqa: F401
+    import torch  # noqa: F401
 
 
 def failure(cell: Cell, error: str) -> Record:
     """Return the record of a cell whose worker could not finish it."""
-    return _record(cell, "failed", {}, error, 0.0, 0.0)
+    return _record(cell, "failed", {}, error, 0.0, 0.0, source_hash(find_experiment(cell.experiment)))
 
 
 @contextmanager
@@ -69,7 +82,13 @@ def one_thread() -> Iterator[None]:
 
 
 def _record(
-    cell: Cell, status: Status, values: dict[str, object], error: str | None, seconds: float, memory: float
+    cell: Cell,
+    status: Status,
+    values: dict[str, object],
+    error: str | None,
+    seconds: float,
+    memory: float,
+    source: str,
 ) -> Record:
     return Record(
         experiment=cell.experiment,
@@ -81,7 +100,7 @@ def _record(
         cpu_seconds=seconds,
         peak_memory_mb=memory,
         version=__version__,
-        source=source_hash(find_experiment(cell.experiment)),
+        source=source,
         environment=environment(THREADS),
     )
 

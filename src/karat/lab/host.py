@@ -8,10 +8,14 @@ import threading
 import time
 from dataclasses import dataclass, field
 
-from karat.lab.child import READY, Child
+from karat.lab.child import Child
+from karat.lab.protocol import BEGUN, LOADING, READY
 
-IDLE = 600.0
-"""Seconds after which the children of a driver that is silent, perhaps dead, are ended."""
+SILENT = 60.0
+"""Seconds after which a driver that sends no sign of life counts as dead, and its children are ended."""
+
+_LOOK = 2.0
+"""Seconds between looks at who is silent."""
 
 
 @dataclass
@@ -20,7 +24,7 @@ class _Session:
 
     idle: list[Child] = field(default_factory=list)
     busy: set[Child] = field(default_factory=set)
-    seen: float = 0.0
+    seen: float = field(default_factory=time.monotonic)
 
 
 _SESSIONS: dict[str, _Session] = {}
@@ -29,18 +33,27 @@ _LOCK = threading.Lock()
 
 @dataclass(frozen=True)
 class Answer:
-    """The record of a cell as a line of JSON, or how the child came to its end."""
+    """The record of a cell as a line of JSON, or how the child came to its end.
+
+    Args:
+        line: the record; reason: why there is none; started: whether the child came to life;
+        over_limit: whether the cell was stopped for taking too long;
+        forsaken: whether the child was ended because its driver was silent.
+    """
 
     line: str | None
     reason: str = ""
     started: bool = True
+    over_limit: bool = False
+    forsaken: bool = False
 
 
-def answer(request: str, session: str, path: list[str]) -> Answer:
+def answer(request: str, session: str, path: list[str], limit: float | None = None) -> Answer:
     """Compute one cell in a child and return its record; called by Dask in a thread of its worker.
 
     Args:
-        request: the cell as a line of JSON; session: names the driver; path: where its modules lie.
+        request: the cell as a line of JSON; session: names the driver; path: where its modules lie;
+        limit: seconds after which the cell is stopped.
     """
     child = _take(session)
     if child is None:
@@ -48,19 +61,52 @@ def answer(request: str, session: str, path: list[str]) -> Answer:
         _enter(session, child)
         if child.receive() != READY:
             return Answer(None, _drop(session, child), started=False)
-    child.send(request)
-    line = child.receive()
+    line, stopped = _computed(child, request, limit)
     if line is None:
-        return Answer(None, _drop(session, child))
+        with _LOCK:
+            forsaken = session not in _SESSIONS
+        return Answer(None, _drop(session, child), over_limit=stopped, forsaken=forsaken)
     with _LOCK:
-        # A session that was stopped in the meantime has no place to wait in.
-        if kept := _SESSIONS.get(session):
+        # A session that was stopped in the meantime has no place to wait in, nor has a child just killed.
+        if (kept := _SESSIONS.get(session)) and not stopped:
             kept.busy.discard(child)
             kept.idle.append(child)
             kept.seen = time.monotonic()
             return Answer(line)
-    child.end()
+    _drop(session, child)
     return Answer(line)
+
+
+def _computed(child: Child, request: str, limit: float | None) -> tuple[str | None, bool]:
+    """The child's line, and whether the child was killed for taking longer than the limit."""
+    stopped = threading.Event()
+
+    def end() -> None:
+        stopped.set()
+        child.kill()
+
+    def receive(seconds: float) -> str | None:
+        if limit is None:
+            return child.receive()
+        alarm = threading.Timer(seconds + limit, end)
+        alarm.start()
+        line = child.receive()
+        alarm.cancel()
+        alarm.join()
+        return line
+
+    child.send(request)
+    line = receive(LOADING)
+    if line == BEGUN:
+        line = receive(0.0)
+    return line, stopped.is_set()
+
+
+def touch(session: str) -> None:
+    """Note a sign of life of a driver."""
+    with _LOCK:
+        if session in _SESSIONS:
+            _SESSIONS[session].seen = time.monotonic()
 
 
 def stop(session: str) -> None:
@@ -77,16 +123,38 @@ def _end(ended: _Session) -> None:
         child.end()
 
 
+def _end_silent() -> None:
+    """End the children of dead drivers until there are no drivers."""
+    while True:
+        time.sleep(_LOOK)
+        with _LOCK:
+            oldest = time.monotonic() - SILENT
+            silent = [_SESSIONS.pop(name) for name, one in list(_SESSIONS.items()) if one.seen < oldest]
+            over = not _SESSIONS
+            if over:
+                _WATCHMAN.clear()
+        for session in silent:
+            _end(session)
+        if over:
+            return
+
+
+_WATCHMAN: list[threading.Thread] = []
+
+
+def _session(name: str) -> _Session:
+    """The children of a driver; somebody watches over them while there are any. Needs the lock."""
+    found = _SESSIONS.setdefault(name, _Session())
+    found.seen = time.monotonic()
+    if not _WATCHMAN:
+        _WATCHMAN.append(threading.Thread(target=_end_silent, daemon=True))
+        _WATCHMAN[0].start()
+    return found
+
+
 def _take(session: str) -> Child | None:
-    now = time.monotonic()
     with _LOCK:
-        old = [name for name, other in _SESSIONS.items() if not other.busy and now - other.seen > IDLE]
-        silent = [_SESSIONS.pop(name) for name in old if name != session]
-    for other in silent:
-        _end(other)
-    with _LOCK:
-        own = _SESSIONS.setdefault(session, _Session())
-        own.seen = now
+        own = _session(session)
         if not own.idle:
             return None
         child = own.idle.pop()
@@ -96,7 +164,7 @@ def _take(session: str) -> Child | None:
 
 def _enter(session: str, child: Child) -> None:
     with _LOCK:
-        _SESSIONS.setdefault(session, _Session()).busy.add(child)
+        _session(session).busy.add(child)
 
 
 def _drop(session: str, child: Child) -> str:

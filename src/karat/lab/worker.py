@@ -9,36 +9,46 @@ import os
 import queue
 import sys
 import threading
+from collections.abc import Iterator
 from typing import TextIO
 
 from karat.experiments.experiment import Cell, find_experiment
-from karat.lab.child import READY
-from karat.lab.execute import execute
+from karat.experiments.source import SourceError
+from karat.lab.execute import execute, load
+from karat.lab.protocol import BEGUN, READY, objection, refusal
 
 
 def serve(requests: TextIO, answers: TextIO) -> None:
-    """Answer each request with a record until the driver closes the pipe."""
-    inbox: queue.Queue[str | None] = queue.Queue()
-    busy = threading.Event()
+    """Answer each request with a record; leave at once when the driver closes the pipe or dies."""
+    inbox: queue.Queue[str] = queue.Queue()
 
     def listen() -> None:
         for line in requests:
             inbox.put(line)
-        if busy.is_set():
-            # The driver is gone in the middle of a cell: nobody would save the record.
-            os._exit(1)
-        inbox.put(None)
+        # Nobody is left to save a record, also if a cell is in hand or was handed over a moment ago.
+        os._exit(1)
 
     threading.Thread(target=listen, daemon=True).start()
-    debug = bool(os.environ.get("KARAT_DEBUG"))
     print(READY, file=answers, flush=True)
-    while (line := inbox.get()) is not None:
-        busy.set()
-        request = json.loads(line)
-        config = find_experiment(request["experiment"]).config(request["config"])
-        cell = Cell(request["experiment"], config, request["seed"])
-        print(execute(cell, show_traceback=debug).to_json(), file=answers, flush=True)
-        busy.clear()
+    while True:
+        for line in answer(inbox.get()):
+            print(line, file=answers, flush=True)
+
+
+def answer(line: str) -> Iterator[str]:
+    """Yield a line when the cell asked for begins and its record, or why it must not be computed here."""
+    asked = json.loads(line)
+    if reason := objection(asked):
+        yield refusal(reason)
+        return
+    config = find_experiment(asked["experiment"]).config(asked["config"])
+    cell = Cell(asked["experiment"], config, asked["seed"])
+    load()
+    yield BEGUN
+    try:
+        yield execute(cell, show_traceback=bool(os.environ.get("KARAT_DEBUG"))).to_json()
+    except SourceError as error:
+        yield refusal(str(error))
 
 
 def main() -> None:

@@ -1,0 +1,42 @@
+"""All commands, as one."""
+
+from typing import Annotated
+
+import typer
+
+from karat.cli import bench, browse, certify, probe, reproduce, run, store, sweep, tables
+from karat.version import __version__
+
+app = typer.Typer(
+    name="karat",
+    help="A laboratory for the theory of robust feature learning: theorems as executable claims.",
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+app.command()(browse.papers)
+app.command()(browse.claims)
+app.command()(browse.show)
+app.command()(browse.experiments)
+app.command()(run.run)
+app.command()(run.check)
+app.command()(sweep.sweep)
+app.command()(reproduce.reproduce)
+app.command()(reproduce.report)
+app.command()(tables.table)
+app.command()(bench.bench)
+app.command()(certify.certify)
+app.command()(probe.probe)
+app.add_typer(store.app, name="store")
+
+
+@app.callback(invoke_without_command=True)
+def root(
+    context: typer.Context,
+    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
+) -> None:
+    """A laboratory for the theory of robust feature learning: theorems as executable claims."""
+    if version:
+        print(f"karat {__version__}")
+        raise typer.Exit
+    if context.invoked_subcommand is None:
+        print(context.get_help())

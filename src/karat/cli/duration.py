@@ -1,0 +1,25 @@
+"""Times on the command line: 90, 90s, 10m, 2h."""
+
+import re
+from typing import Annotated
+
+import typer
+
+from karat.cli.errors import BAD_INPUT, Failure
+
+CellLimit = Annotated[
+    str | None,
+    typer.Option(metavar="TIME", help="Stop a cell after this time (90s, 10m, 2h); it counts as failed."),
+]
+_SECONDS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+
+
+def parse_duration(text: str | None, option: str) -> float | None:
+    """Return seconds; None for None."""
+    if text is None:
+        return None
+    found = re.fullmatch(r"\s*([0-9]{1,9}(?:\.[0-9]{1,9})?)\s*([smhd]?)\s*", text)
+    seconds = float(found[1]) * _SECONDS[found[2]] if found else 0.0
+    if seconds <= 0:
+        raise Failure(f"`{option}` must be a time such as 90s, 10m or 2h, got {text!r}.", BAD_INPUT)
+    return seconds

@@ -1,0 +1,82 @@
+"""What a driver and its workers say to each other: cells and records as lines of JSON, and refusals."""
+
+import json
+from typing import Any
+
+from karat.experiments.experiment import Cell, find_experiment
+from karat.experiments.record import Record
+from karat.experiments.source import SourceError, hash_of, source_hash, source_modules
+from karat.version import __version__
+
+READY = "ready"
+"""First line of a worker, once it has loaded karat."""
+
+BEGUN = "begun"
+"""Line of a worker that has loaded what a cell needs and begins to compute it: from here its time counts."""
+
+LOADING = 60.0
+"""Seconds a worker may take to load what a cell needs, on top of a limit per cell."""
+
+
+class WorkerError(RuntimeError):
+    """Workers cannot be started, reached or trusted at all; the message is one line."""
+
+
+def request(cell: Cell) -> str:
+    """Return the line that asks a worker for a cell, to be computed by the driver's own source code."""
+    experiment = find_experiment(cell.experiment)
+    asked = {
+        "experiment": cell.experiment,
+        "config": cell.config_json,
+        "seed": cell.seed,
+        "version": __version__,
+        "source": source_hash(experiment),
+        "modules": sorted(source_modules(experiment)),
+    }
+    return json.dumps(asked, allow_nan=False)
+
+
+def objection(asked: dict[str, Any]) -> str | None:
+    """Return why this process must not compute what is asked: its karat or the experiment's files differ.
+
+    Asked before the experiment is imported, whose files are therefore found by the names of its modules.
+    """
+    if asked["version"] != __version__:
+        return _other_version(__version__, asked["version"])
+    try:
+        found = hash_of(frozenset(asked["modules"]))
+    except SourceError as error:
+        return str(error)
+    return None if found == asked["source"] else _other_source(asked["experiment"], found, asked["source"])
+
+
+def refusal(reason: str) -> str:
+    """Return the line of a worker that does not compute the cell."""
+    return json.dumps({"refused": reason})
+
+
+def read_answer(line: str, cell: Cell) -> Record:
+    """Return the record in a worker's line; a refusal, or a record of other code, is a `WorkerError`."""
+    found = json.loads(line)
+    if "refused" in found:
+        raise WorkerError(found["refused"])
+    record = Record.from_json(line)
+    ours = source_hash(find_experiment(cell.experiment))
+    # A worker of an older karat does not compare by itself.
+    if record.version != __version__:
+        raise WorkerError(_other_version(record.version, __version__))
+    if record.source != ours:
+        raise WorkerError(_other_source(cell.experiment, record.source, ours))
+    return record
+
+
+def _other_version(worker: str, driver: str) -> str:
+    return f"a worker runs karat {worker}, the driver {driver}; give every machine the same version."
+
+
+def _other_source(experiment: str, worker: str, driver: str) -> str:
+    return (
+        f"`{experiment}`: a worker reads source {worker}, the driver {driver}; the files were edited or are "
+        "others on that machine. Finished cells are kept; start the command again, with the same files on "
+        "every machine."
+    )
