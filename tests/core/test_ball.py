@@ -365,3 +365,21 @@ def test_a_box_needs_inputs_of_the_right_shape_inside_it(p):
             act(delta, torch.zeros(1, 3))
         with pytest.raises(ValueError, match=exactly("`x` leaves the box (0.0, 1.0) of `Ball`.")):
             act(delta, torch.full((2, 3), 1.5))
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=str)
+@pytest.mark.parametrize("p", [1.0, 2.0, math.inf])
+def test_half_precision_is_projected_in_single_precision(p, dtype, generator):
+    delta = torch.randn(6, 50, generator=generator).to(dtype)
+    ball = Ball(p, 0.7)
+    assert torch.equal(ball.project(delta), ball.project(delta.float()).to(dtype))
+    assert torch.equal(ball.extreme_point(delta), ball.extreme_point(delta.float()).to(dtype))
+
+
+@pytest.mark.parametrize(
+    "tau", [1e39, torch.tensor([1.0, 1e39], dtype=torch.float64)], ids=["number", "tensor"]
+)
+def test_a_radius_that_the_inputs_type_cannot_hold_is_refused(tau):
+    with pytest.raises(ValueError, match=r"`tau` of `Ball` must fit into torch.float32.*got 1e\+39"):
+        Ball(2, tau).project(torch.ones(2, 3))
+    assert Ball(2, tau).radius(torch.ones(2, 3, dtype=torch.float64)).max() == 1e39

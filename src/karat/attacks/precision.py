@@ -14,6 +14,8 @@ from karat.core.norms import norm, per_sample
 
 # Rounds of shrinking after which coordinates are rounded towards x instead.
 _ROUNDS = 8
+# Slightly more than needed each time, for the rounded length does not follow the factor exactly.
+_SHRINK = 0.999
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,7 +96,7 @@ def fitted(delta: Tensor, x: Tensor, ball: Ball) -> Tensor:
         over = length > radius
         if p == math.inf or not bool(over.any()):
             break
-        wide = wide * per_sample(torch.where(over, radius / length, 1.0), wide)
+        wide = wide * per_sample(torch.where(over, _SHRINK * radius / length, 1.0), wide)
     too_far = per_sample(over, x) & ((moved.double() - inputs).abs() > bound)
     if ball.box is not None:
         too_far |= (moved.double() < ball.box[0]) | (moved.double() > ball.box[1])

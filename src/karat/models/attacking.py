@@ -35,10 +35,19 @@ def attack(
 
     On a two-layer ReLU net, karat's own or Linear, ReLU, Linear in a Sequential, PGD is several times faster
     than by gradients, with the same result: from zero in an l2 ball on inner products, in an l_inf ball by
-    changes of sign.
+    changes of sign. A model in half precision is attacked in float32, and x + delta is what it sees.
+
+    Equal calls give equal numbers on equally many threads. With another number the last bits may differ: the
+    matrix products of small batches in float32 are then added up in another order; nothing else is. Call
+    `torch.set_num_threads(1)` first where that matters.
 
     Returns:
-        delta, margin of x + delta (y f, or logit margin) and success (margin <= 0), from the judge.
+        delta, margin of x + delta (y f, or logit margin) and success (margin <= 0), from the judge. |delta|_p
+        is at most tau when summed in float64, and in half precision so is the norm of (x + delta) - x.
+
+    Raises:
+        OverflowError: when an l2 attack leaves the range of the model's numbers. BudgetError: when a method
+            leaves the ball.
 
     >>> import karat
     >>> net = karat.nets.Linear(torch.tensor([3.0, 4.0]))
