@@ -12,7 +12,7 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
-from karat.experiments.experiment import Experiment, Preset
+from karat.study.experiment import Experiment, Preset
 
 SHIFT = 0.0
 """Edited in the middle of a sweep: other code, other numbers."""
@@ -50,9 +50,9 @@ def drive(store: str, log: str, engine: str) -> int:
     """Compute what is missing; print the hash of the source, then "x seed" after each record is saved."""
     import fault_cells  # as the workers know it
 
-    from karat.experiments.experiment import cells
-    from karat.experiments.source import SourceError, source_hash
     from karat.lab import Dask, Local, Store, StoreError, WorkerError, iterate
+    from karat.study.experiment import cells
+    from karat.study.source import SourceError, source_hash
 
     print(source_hash(fault_cells.CELLS), flush=True)
     wanted = cells(fault_cells.CELLS, "tiny", overrides={"log": log})

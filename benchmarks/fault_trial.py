@@ -12,8 +12,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from karat.experiments.experiment import cells
 from karat.lab import Store, run_cells
+from karat.study.experiment import cells
 
 HERE = Path(__file__).parent
 PATIENCE = 120.0

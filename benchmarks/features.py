@@ -14,8 +14,8 @@ from dataclasses import replace
 
 import torch
 
-from karat.experiments.features.learning import Config
-from karat.experiments.features.methods import run_methods
+from karat.papers.features.experiments.learning import Config
+from karat.papers.features.experiments.methods import run_methods
 
 SMALL, LARGE = 100, 2000
 LIMIT = 1.3

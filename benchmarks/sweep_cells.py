@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import torch
 
-from karat.experiments.experiment import Experiment, Preset
+from karat.study.experiment import Experiment, Preset
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -20,10 +20,10 @@ sys.path.insert(0, str(HERE))
 from sweep_cells import CELLS  # noqa: E402
 from timing import YARDSTICK, cpu_seconds, main, product, row  # noqa: E402
 
-from karat.experiments.experiment import Cell, cells  # noqa: E402
-from karat.experiments.record import Record  # noqa: E402
-from karat.experiments.source import source_hash  # noqa: E402
 from karat.lab import Dask, Engine, Local, Store, run_cells  # noqa: E402
+from karat.study.experiment import Cell, cells  # noqa: E402
+from karat.study.record import Record  # noqa: E402
+from karat.study.source import source_hash  # noqa: E402
 from karat.version import __version__  # noqa: E402
 
 BENCH = "sweeps"
@@ -134,7 +134,7 @@ PLAN = """
 import json, resource, sys, time
 sys.path.insert(0, sys.argv[1])
 from sweep_cells import CELLS
-from karat.experiments.experiment import cells
+from karat.study.experiment import cells
 from karat.lab import Store
 from karat.lab.sweep import Sweep
 start = time.process_time()

@@ -6,7 +6,7 @@ from pathlib import Path
 import torch
 
 import karat
-from karat.report.style import PALETTE, finish, new_figure
+from karat.study.drawing.style import PALETTE, finish, new_figure
 
 STEPS = {"tiny": 30, "quick": 300, "full": 1000}
 

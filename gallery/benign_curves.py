@@ -4,7 +4,7 @@ import argparse
 from pathlib import Path
 
 import karat
-from karat.report.figures import FIGURES
+from karat.study.registry import FIGURES
 
 
 def main() -> None:

@@ -7,8 +7,8 @@ import torch
 from torch import Tensor, nn
 
 import karat
-from karat.models import ProbeSettings
-from karat.report.checkpoints.charts import draw_weights
+from karat.yours import ProbeSettings
+from karat.yours.probe.charts import draw_weights
 
 STEPS = {"tiny": (20, 5), "quick": (600, 200), "full": (3000, 1000)}
 BALL = karat.Ball(2, 1.0)

@@ -4,7 +4,7 @@ import argparse
 from pathlib import Path
 
 import karat
-from karat.report.figures.purification import signature
+from karat.papers.purification.figures.drawings import signature
 
 
 def main() -> None:

@@ -11,13 +11,13 @@ from matplotlib.animation import FuncAnimation, PillowWriter
 from matplotlib.figure import Figure
 
 from karat.attacks import Steepest, run_attack
-from karat.experiments.purification.l2 import J
-from karat.experiments.purification.regime import Regime, split
 from karat.nets import OddTwoLayer
+from karat.papers.purification.experiments.l2 import J
+from karat.papers.purification.experiments.regime import Regime, split
+from karat.papers.purification.figures.drawings import KARAT, LEAST
 from karat.probes.angles import live_neurons
 from karat.probes.mixture import split_mixture
-from karat.report.figures.purification import KARAT, LEAST
-from karat.report.style import INK, finish
+from karat.study.drawing.style import INK, finish
 from karat.training.odd import OddClassifier
 
 SCALES = {

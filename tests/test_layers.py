@@ -18,11 +18,12 @@ ROWS = (
     ("core",),
     ("data", "nets", "attacks"),
     ("training",),
-    ("probes", "certificates", "bounds"),
-    ("experiments",),
-    ("claims", "lab"),
+    ("probes", "certificates"),
+    ("study",),
+    ("lab",),
+    ("papers",),
     ("report",),
-    ("models", "api"),
+    ("yours", "api"),
     ("cli",),
     ("__init__",),
 )
@@ -32,7 +33,9 @@ ONLY = {
     "attacks": {"core"},
     "data": {"core"},
     "nets": {"core"},
-    "report": {"version", "core", "experiments", "claims", "lab"},
+    "study": {"version", "core"},
+    "lab": {"version", "core", "study"},
+    "report": {"version", "core", "study", "lab"},
 }
 MODULE_LINES = 400
 FUNCTION_LINES = 60
@@ -104,6 +107,56 @@ def test_some_layers_see_only_what_they_need(layer):
         f"{place(file, node)} imports {other}"
         for file, node, other in imported_layers()
         if layer_of(file) == layer and other not in {layer, *ONLY[layer]}
+    ]
+    assert offences == []
+
+
+ROOMS = {"__init__": 5, "statements": 0, "experiments": 2, "checks": 3, "figures": 4, "tables": 4}
+"""The order inside a paper; what else there is (bounds, printed tables) lies below experiments."""
+
+
+def room_of(module: str) -> tuple[str, int]:
+    """The paper of a module "karat.papers.KEY.ROOM..." and the height of its room."""
+    key, _, rest = module.removeprefix("karat.papers.").partition(".")
+    return key, ROOMS.get(rest.partition(".")[0] or "__init__", 1)
+
+
+def paper_imports() -> Iterator[tuple[Path, ast.AST, str, str]]:
+    """Every import of one module of the papers by another: place, importer, imported."""
+    for file, node in nodes((ast.Import, ast.ImportFrom)):
+        assert isinstance(node, ast.Import | ast.ImportFrom)
+        importer = ".".join(("karat", *file.relative_to(ROOT).with_suffix("").parts))
+        for module in imported_modules(file, node):
+            names = [f"{module}.{alias.name}" for alias in node.names] if module.count(".") == 2 else [module]
+            for name in names:
+                if importer.startswith("karat.papers.") and name.startswith("karat.papers."):
+                    yield file, node, importer, name
+
+
+def test_inside_a_paper_statements_come_before_bounds_experiments_checks_and_figures():
+    offences = [
+        f"{place(file, node)} imports {imported}"
+        for file, node, importer, imported in paper_imports()
+        if room_of(imported)[1] > room_of(importer)[1]
+    ]
+    assert offences == []
+
+
+def test_a_paper_knows_another_one_only_by_its_bounds_and_experiments():
+    # Cross-examination runs one paper's setting in another; verdicts and figures stay apart.
+    offences = [
+        f"{place(file, node)} imports {imported}"
+        for file, node, importer, imported in paper_imports()
+        if room_of(imported)[0] != room_of(importer)[0] and room_of(imported)[1] not in (1, 2)
+    ]
+    assert offences == []
+
+
+def test_only_the_registry_reaches_into_papers():
+    offences = [
+        f"{place(file, node)} imports {layer}"
+        for file, node, layer in imported_layers()
+        if layer == "papers" and layer_of(file) not in ("papers", "__init__")
     ]
     assert offences == []
 

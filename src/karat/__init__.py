@@ -11,41 +11,39 @@ from karat.version import __version__
 if TYPE_CHECKING:
     from karat import (
         attacks,
-        bounds,
         certificates,
-        claims,
         core,
         data,
-        experiments,
         lab,
         nets,
+        papers,
         probes,
+        study,
         training,
     )
     from karat.api import check, run, sweep
     from karat.core.ball import Ball
-    from karat.models import attack, certify, probe
+    from karat.yours import attack, certify, probe
 
 _HOME = {
     "Ball": "karat.core.ball",
-    "attack": "karat.models",
-    "certify": "karat.models",
-    "probe": "karat.models",
+    "attack": "karat.yours",
+    "certify": "karat.yours",
+    "probe": "karat.yours",
     "run": "karat.api",
     "check": "karat.api",
     "sweep": "karat.api",
 }
 _PACKAGES = (
     "attacks",
-    "bounds",
     "certificates",
-    "claims",
     "core",
     "data",
-    "experiments",
     "lab",
     "nets",
+    "papers",
     "probes",
+    "study",
     "training",
 )
 
@@ -54,19 +52,18 @@ __all__ = [
     "__version__",
     "attack",
     "attacks",
-    "bounds",
     "certificates",
     "certify",
     "check",
-    "claims",
     "core",
     "data",
-    "experiments",
     "lab",
     "nets",
+    "papers",
     "probe",
     "probes",
     "run",
+    "study",
     "sweep",
     "training",
 ]

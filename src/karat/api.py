@@ -6,12 +6,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
-from karat import claims
-from karat.claims import Check, Claim, get_statement, judge_claim
-from karat.experiments.config import hints, require_setting
-from karat.experiments.experiment import Cell, Part, cells, find_experiment
-from karat.experiments.grid import read_axis
-from karat.experiments.record import Record
+from karat import study
 from karat.lab import (
     Engine,
     Outcome,
@@ -26,6 +21,12 @@ from karat.lab import (
     run_sweep,
 )
 from karat.lab.runner import make_local
+from karat.study.claim import Check, Claim, judge_claim
+from karat.study.config import hints, require_setting
+from karat.study.experiment import Cell, Part, cells, find_experiment
+from karat.study.grid import read_axis
+from karat.study.record import Record
+from karat.study.registry import get_statement
 
 
 def run(
@@ -124,7 +125,7 @@ def check(
     Args:
         claim_id: such as "benign.thm3.1.3"; the others as in `run`.
     """
-    statement, test = get_statement(claim_id), claims.CHECKS.get(claim_id)
+    statement, test = get_statement(claim_id), study.CHECKS.get(claim_id)
     if test is None:
         return judge_claim(statement, None, [])
     wanted = check_cells(test, scale, seeds, overrides)
@@ -210,6 +211,6 @@ def opened(store: Store | str | Path | None) -> Iterator[Store]:
 
 
 def _checks(papers: Sequence[str], scale: str) -> list[Check]:
-    listed = [get_statement(test.claim_id) for test in claims.CHECKS.values()]
+    listed = [get_statement(test.claim_id) for test in study.CHECKS.values()]
     own = {statement.id for statement in listed if statement.paper in papers}
-    return [test for test in claims.CHECKS.values() if test.claim_id in own and scale in test.scales]
+    return [test for test in study.CHECKS.values() if test.claim_id in own and scale in test.scales]

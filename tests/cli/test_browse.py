@@ -1,6 +1,6 @@
 import pytest
 
-from karat.claims import CHECKS, PAPERS, STATEMENTS
+from karat.study.registry import CHECKS, PAPERS, STATEMENTS
 from karat.version import __version__
 
 
@@ -51,7 +51,7 @@ def test_verdicts_are_read_from_the_store(karat, tmp_path):
 
 def test_a_claim_is_shown(karat):
     assert "benign, Thm 3.1(3)" in karat("show", "benign.thm3.1.3").out
-    assert "karat/experiments/benign/" in karat("show", "benign.thm3.1.3").out
+    assert "karat/papers/benign/experiments/" in karat("show", "benign.thm3.1.3").out
     shown = karat("show", "benign.thm3.1.3", "--json").json
     assert (shown["id"], shown["ref"]) == ("benign.thm3.1.3", "benign, Thm 3.1(3)")
 

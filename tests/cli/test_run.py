@@ -6,10 +6,11 @@ from dataclasses import replace
 import pytest
 from karat_toys import DEAR, LATE, TOY
 
-from karat import claims
-from karat.claims import Check, upper_bound_finding, values_of
+from karat import study
 from karat.core.statistics import t_interval
-from karat.experiments.experiment import Experiment
+from karat.study.claim import Check
+from karat.study.evaluate import upper_bound_finding, values_of
+from karat.study.experiment import Experiment
 
 RUN = ("run", TOY.name, "--scale", "tiny", "--workers", "0")
 CLAIM = "benign.thm3.1.3"
@@ -25,7 +26,7 @@ def toy_check(monkeypatch):
             "reading": "The mean of noise.",
             "scales": ("tiny",),
         }
-        monkeypatch.setattr(claims, "CHECKS", {CLAIM: Check(**settings | changes)})
+        monkeypatch.setattr(study, "CHECKS", {CLAIM: Check(**settings | changes)})
 
     put()
     return put
@@ -173,7 +174,7 @@ def test_the_exit_code_of_a_check_does_not_depend_on_the_verdict(karat, toy_chec
 
 
 def test_a_claim_that_is_only_stated_cannot_be_checked(karat, monkeypatch):
-    monkeypatch.setattr(claims, "CHECKS", {})
+    monkeypatch.setattr(study, "CHECKS", {})
     outcome = karat("check", CLAIM)
     assert outcome.code == 1
     assert outcome.complaint().startswith(f"`{CLAIM}` is stated but cannot be run yet")
@@ -206,9 +207,9 @@ def test_reproduce_starts_with_the_cheap_experiment_and_builds_the_report_after_
     seen = []
     module = importlib.import_module("karat.report.build")
     monkeypatch.setattr(module, "build", lambda store, out, scale, drawn: seen.append(contents(store)) or out)
-    cheap = claims.CHECKS[CLAIM]
+    cheap = study.CHECKS[CLAIM]
     dear = replace(cheap, claim_id="benign.thm3.1.2", experiment=DEAR.name)
-    monkeypatch.setattr(claims, "CHECKS", {dear.claim_id: dear, cheap.claim_id: cheap})
+    monkeypatch.setattr(study, "CHECKS", {dear.claim_id: dear, cheap.claim_id: cheap})
 
     def contents(store):
         return {row.experiment: row.done for row in store.summary()}
@@ -229,10 +230,10 @@ def test_reproduce_spends_little_of_its_time_on_the_report(karat, toy_check, mon
         return out
 
     monkeypatch.setattr(importlib.import_module("karat.report.build"), "build", build)
-    cheap = claims.CHECKS[CLAIM]
+    cheap = study.CHECKS[CLAIM]
     dear = replace(cheap, claim_id="benign.thm3.1.2", experiment=DEAR.name)
     late = replace(cheap, claim_id="benign.thm3.1.1", experiment=LATE.name)
-    monkeypatch.setattr(claims, "CHECKS", {check.claim_id: check for check in (late, dear, cheap)})
+    monkeypatch.setattr(study, "CHECKS", {check.claim_id: check for check in (late, dear, cheap)})
     assert karat("reproduce", "--scale", "tiny", "--workers", "0").code == 0
     assert seen == [[TOY.name], sorted([TOY.name, DEAR.name, LATE.name])]  # none for the second of three
 

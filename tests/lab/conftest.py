@@ -3,8 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from karat.experiments.record import Record
 from karat.lab import Store
+from karat.study.record import Record
 
 sys.path.insert(0, str(Path(__file__).parent))  # workers inherit the path and find karat_toys there
 

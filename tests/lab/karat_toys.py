@@ -12,7 +12,7 @@ import torch
 
 from karat.core.checks import require_integer, require_number
 from karat.core.divergence import Diverged
-from karat.experiments.experiment import Experiment, Preset
+from karat.study.experiment import Experiment, Preset
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from karat_toys import TOY
 
-from karat.experiments.experiment import cells
-from karat.experiments.record import Record
 from karat.lab.adaptive import Adaptive, Target, TargetError
+from karat.study.experiment import cells
+from karat.study.record import Record
 
 TARGET = Target(value="error", level=0.3)
 

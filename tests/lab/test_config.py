@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from karat_toys import TOY
 
-from karat.experiments.config import Mismatch, config_from_json, config_to_json, decode, encode, read
-from karat.experiments.experiment import cells, find_experiment
-from karat.experiments.record import Record, cell_generator, config_hash
+from karat.study.config import Mismatch, config_from_json, config_to_json, decode, encode, read
+from karat.study.experiment import cells, find_experiment
+from karat.study.record import Record, cell_generator, config_hash
 
 numbers = st.floats(allow_nan=False)
 quick = settings(deadline=None, max_examples=60)

@@ -3,9 +3,9 @@
 import pytest
 from karat_toys import TOY
 
-from karat.experiments.experiment import cells
-from karat.experiments.record import Record
 from karat.lab.cost import CostModel, calibration
+from karat.study.experiment import cells
+from karat.study.record import Record
 
 AXES = {"d": [10, 100, 1000], "tau": [0.1, 0.4]}
 

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from karat_toys import TOY
 
-from karat.experiments.experiment import cells
 from karat.lab import Dask, Store, WorkerError, child, cluster, run_cells, scheduler
+from karat.study.experiment import cells
 
 pytest.importorskip("distributed", reason="dask is not installed (extra `dist`)")
 
@@ -195,7 +195,7 @@ def test_a_cell_beyond_the_limit_is_stopped_on_the_cluster(store, hand_made):
 DRIVER = """
 import sys
 from karat_toys import TOY
-from karat.experiments.experiment import cells
+from karat.study.experiment import cells
 from karat.lab import Dask, Store, run_cells
 with Store(sys.argv[1]) as store:
     run_cells(cells(TOY, "tiny", 1, {"log": sys.argv[2], "pause": 600}), store, engine=Dask(sys.argv[3]))

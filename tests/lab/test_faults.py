@@ -15,15 +15,15 @@ from pathlib import Path
 import pytest
 from karat_toys import TOY
 
-from karat.experiments.experiment import cells
 from karat.lab import Local, Store, StoreError, connection, run_cells
+from karat.study.experiment import cells
 
 PATIENCE = 180.0
 
 DRIVER = """
 import sys
 from karat_toys import TOY
-from karat.experiments.experiment import cells
+from karat.study.experiment import cells
 from karat.lab import Store, run_cells
 wanted = cells(TOY, "quick", 10, {"log": sys.argv[2], "pause": 0.1})
 print("ready", flush=True)
@@ -43,7 +43,7 @@ connection.execute("ROLLBACK")
 
 SMALL_DISK = """
 import resource, sys
-from karat.experiments.record import Record
+from karat.study.record import Record
 from karat.lab import Store, StoreError
 with Store(sys.argv[1]) as store:
     for seed in range(10000):

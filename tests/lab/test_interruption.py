@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from karat_toys import TOY
 
-from karat.experiments.experiment import cells
 from karat.lab import Store, run_cells
+from karat.study.experiment import cells
 
 PATIENCE = 120.0
 

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from karat.experiments import source
-from karat.experiments.experiment import cells, find_experiment
 from karat.lab import Dask, Local, WorkerError, run_cells
+from karat.study import source
+from karat.study.experiment import cells, find_experiment
 
 PATIENCE = 120.0
 
@@ -21,7 +21,7 @@ OWN = """
 import os, time
 from dataclasses import dataclass
 from pathlib import Path
-from karat.experiments.experiment import Experiment, Preset
+from karat.study.experiment import Experiment, Preset
 
 @dataclass(frozen=True, kw_only=True)
 class Config:

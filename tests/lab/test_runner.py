@@ -8,11 +8,11 @@ import pytest
 import torch
 from karat_toys import TOY
 
-from karat.experiments.experiment import Cell, cells
 from karat.lab import Local, Store, WorkerError, child, run_cells
 from karat.lab.execute import execute, one_thread
 from karat.lab.protocol import READY, request
 from karat.lab.runner import cores
+from karat.study.experiment import Cell, cells
 
 
 class Listener:

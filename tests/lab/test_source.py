@@ -7,13 +7,13 @@ from dataclasses import replace
 import pytest
 from karat_toys import TOY
 
-from karat.experiments import source
-from karat.experiments.experiment import cells
 from karat.lab import run_cells
+from karat.study import source
+from karat.study.experiment import cells
 
 OWN = """
 from dataclasses import dataclass
-from karat.experiments.experiment import Experiment, Preset
+from karat.study.experiment import Experiment, Preset
 import {other}
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,7 +64,7 @@ def test_files_that_are_imported_count_and_others_do_not(own, tmp_path, name, co
 
 
 def test_experiments_of_one_paper_do_not_depend_on_another(monkeypatch):
-    from karat.experiments import EXPERIMENTS
+    from karat.study.registry import EXPERIMENTS
 
     source.source_hash(EXPERIMENTS["benign.fig1"])
     files = source._closure(frozenset({EXPERIMENTS["benign.fig1"].run.__module__}))

@@ -7,14 +7,14 @@ import sys
 import pytest
 from karat_toys import TOY
 
-from karat.experiments.experiment import cells
-from karat.experiments.record import Record
 from karat.lab import Store, write_csv, write_jsonl
 from karat.lab.execute import execute
+from karat.study.experiment import cells
+from karat.study.record import Record
 
 TWO_WRITERS = """
 import sys
-from karat.experiments.record import Record
+from karat.study.record import Record
 from karat.lab import Store
 path, writer = sys.argv[1], int(sys.argv[2])
 with Store(path) as store:

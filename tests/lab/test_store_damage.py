@@ -9,11 +9,11 @@ from contextlib import closing, suppress
 import pytest
 from karat_toys import TOY
 
-from karat.experiments.experiment import cells
 from karat.lab import Store, StoreError
 from karat.lab.execute import execute
 from karat.lab.inspect import repair, verify
 from karat.lab.row import Row, parse
+from karat.study.experiment import cells
 
 COPIES = 500
 

@@ -14,15 +14,15 @@ from types import SimpleNamespace
 import pytest
 from karat_toys import TOY
 
-from karat.experiments.experiment import cells
 from karat.lab import Inline, Store, Sweep, backlog, run_cells, run_sweep
 from karat.lab.adaptive import Target
 from karat.lab.inspect import verify
+from karat.study.experiment import cells
 
 DRIVER = """
 import sys
 from karat_toys import TOY
-from karat.experiments.experiment import cells
+from karat.study.experiment import cells
 from karat.lab import Inline, Store, Sweep, run_sweep
 path, log, seeds = sys.argv[1], sys.argv[2], int(sys.argv[3])
 wanted = cells(TOY, "quick", seeds, {"log": log, "pause": float(sys.argv[4])})

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from karat_toys import TOY
 
-from karat.experiments.experiment import cells
 from karat.lab import Store, StoreError
+from karat.study.experiment import cells
 
 
 def delete(path):

@@ -3,8 +3,8 @@
 import pytest
 from karat_toys import TOY
 
-from karat.experiments.experiment import cells
 from karat.lab.watch import Watch
+from karat.study.experiment import cells
 
 
 @pytest.fixture

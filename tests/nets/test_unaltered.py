@@ -6,9 +6,6 @@ from torch import nn
 from torch.nn.modules.module import register_module_forward_hook
 
 import karat
-from karat.models.checkpoints.first_layer import find_first_layer
-from karat.models.checkpoints.subject import Bench, Subject
-from karat.models.given import given
 from karat.nets import TwoLayer, init, to_module
 from karat.nets.chain import as_sequential
 from karat.nets.hinges import hinges
@@ -16,6 +13,9 @@ from karat.nets.line import line
 from karat.nets.module import ModuleClassifier, NetClassifier, NetModule, as_classifier
 from karat.nets.outputs import OneOutput
 from karat.nets.unaltered import alteration
+from karat.yours.given import given
+from karat.yours.probe.first_layer import find_first_layer
+from karat.yours.probe.subject import Bench, Subject
 
 PLAIN = (
     nn.Linear(2, 2),

@@ -7,10 +7,10 @@ import pytest
 import torch
 
 from karat.attacks import gradient_crossing
-from karat.bounds.lazy import sharp_flip_length
 from karat.core import Relu, SmoothedRelu
 from karat.core.kernels import gram, profile_of
 from karat.nets import as_classifier, init
+from karat.papers.lazy.bounds import sharp_flip_length
 from karat.probes.gradient_change import certified_step, gradient_change_bound, largest_gradient_change
 from karat.probes.kernel_interpolation import interpolant, separating_function
 from karat.probes.movement import frobenius_movement, pattern_change, row_movement

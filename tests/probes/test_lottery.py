@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from karat.bounds.purification import ticket_counts
+from karat.papers.purification.bounds import ticket_counts
 from karat.probes.lottery import TicketRule, finite_tickets, inclusion, ordinary_neurons, tickets
 
 RULE = TicketRule(c0=0.3, d=4, k=2)

@@ -6,10 +6,11 @@ from types import SimpleNamespace
 
 import pytest
 
-from karat.claims import Check, upper_bound_finding, values_of
-from karat.experiments.experiment import Experiment, Preset, cells
-from karat.experiments.record import Record
 from karat.lab.store import Store
+from karat.study.claim import Check
+from karat.study.evaluate import upper_bound_finding, values_of
+from karat.study.experiment import Experiment, Preset, cells
+from karat.study.record import Record
 from karat.version import __version__
 
 

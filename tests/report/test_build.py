@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from karat.claims import PAPERS, STATEMENTS
-from karat.experiments.experiment import cells
 from karat.report import ReportError, build
-from karat.report.figures.picture import Picture
-from karat.report.style import new_figure
+from karat.study.drawing.picture import Picture
+from karat.study.drawing.style import new_figure
+from karat.study.experiment import cells
+from karat.study.registry import PAPERS, STATEMENTS
 
 
 @pytest.fixture(autouse=True)

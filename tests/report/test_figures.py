@@ -8,11 +8,11 @@ import pytest
 
 import karat.report
 from karat.core import t_interval
-from karat.experiments.experiment import cells
+from karat.papers.benign.figures.training_curves import MOST, draw_training_curves
 from karat.report.embed import data_uri
-from karat.report.figures import FIGURES, draw_training_curves
-from karat.report.figures.training_curves import MOST
-from karat.report.style import curve_with_band, new_figure
+from karat.study.drawing.style import curve_with_band, new_figure
+from karat.study.experiment import cells
+from karat.study.registry import FIGURES
 
 
 @pytest.fixture

@@ -2,9 +2,9 @@
 
 import pytest
 
-from karat.experiments.experiment import cells
 from karat.lab.sweep import Sweep
 from karat.report.sweeps import sweep_views
+from karat.study.experiment import cells
 
 ODD = r"$\frac$"
 

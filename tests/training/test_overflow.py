@@ -13,9 +13,9 @@ import karat
 from karat.attacks import hinges
 from karat.attacks.pgd import PGD
 from karat.core import Ball, Diverged, Relu, Softplus
-from karat.experiments.experiment import find_experiment
-from karat.experiments.record import cell_generator
 from karat.nets import OddTwoLayer, TwoLayer, as_classifier
+from karat.study.experiment import find_experiment
+from karat.study.record import cell_generator
 from karat.training import Adversary, Constant, Trainer
 from karat.training.odd import forward
 from karat.training.reduction import attacked_margins, attacked_perturbations, gram_net, train_exact

@@ -14,19 +14,20 @@ from karat.cli.output import number, print_json, print_pairs, print_table, with_
 from karat.cli.session import open_store
 
 if TYPE_CHECKING:
-    from karat.claims import Check
+    from karat.study.claim import Check
+    from karat.study.paper import Paper
 
 
 def papers(json: Json = False) -> None:
     """List the papers and how many of their statements can be run."""
-    from karat import claims
+    from karat import study
 
-    covered = claims.coverage()
+    covered = study.coverage()
     if json:
         print_json(
             [
-                vars(paper) | {"executable": covered[key].executable, "statements": covered[key].total}
-                for key, paper in claims.PAPERS.items()
+                _facts(paper) | {"executable": covered[key].executable, "statements": covered[key].total}
+                for key, paper in study.PAPERS.items()
             ]
         )
         return
@@ -38,9 +39,14 @@ def papers(json: Json = False) -> None:
             f"{paper.venue} {paper.year}",
             f"{covered[key].executable} of {covered[key].total}",
         ]
-        for key, paper in claims.PAPERS.items()
+        for key, paper in study.PAPERS.items()
     ]
     print_table(["paper", "title", "authors", "venue", "executable"], rows)
+
+
+def _facts(paper: "Paper") -> dict[str, Any]:
+    """What is known of a paper, as JSON."""
+    return {name: getattr(paper, name) for name in ("key", "title", "authors", "venue", "year", "file")}
 
 
 def claims(
@@ -50,7 +56,7 @@ def claims(
     json: Json = False,
 ) -> None:
     """List the statements of the papers: `executable` ones can be checked, the others are only stated."""
-    from karat import claims as layer
+    from karat import study as layer
 
     keys = paper_keys(paper)
     chosen = [statement for statement in layer.STATEMENTS if statement.paper in keys]
@@ -70,9 +76,9 @@ def claims(
 
 
 def _print_verdicts(ids: list[str], store: Path | None, json: bool) -> None:
-    from karat import claims as layer
-    from karat.experiments import EXPERIMENTS
+    from karat import study as layer
     from karat.report.collect import collect
+    from karat.study.registry import EXPERIMENTS
 
     with open_store(store, read_only=True) as place:
         judged = {item.claim.id: item for item in collect(place, None, layer.CHECKS, EXPERIMENTS).judged}
@@ -90,8 +96,8 @@ def _print_verdicts(ids: list[str], store: Path | None, json: bool) -> None:
 
 def experiments(paper: PaperKey = None, json: Json = False) -> None:
     """List the experiments: what `run`, `sweep` and `table` take, and how many claims read each."""
-    from karat import claims as layer
-    from karat.experiments import EXPERIMENTS
+    from karat import study as layer
+    from karat.study.registry import EXPERIMENTS
 
     keys = paper_keys(paper)
     readers = Counter(check.experiment for check in layer.CHECKS.values())
@@ -121,7 +127,7 @@ def show(
     json: Json = False,
 ) -> None:
     """Show one claim: what the paper says, how it is read, which experiment checks it, where its code is."""
-    from karat import claims as layer
+    from karat import study as layer
 
     with bad_input():
         statement = layer.get_statement(claim_id)
@@ -155,7 +161,7 @@ def show(
 
 def _places(check: "Check") -> list[str]:
     """Where the statement is judged and where its experiment runs: file and line."""
-    from karat.experiments.experiment import find_experiment
+    from karat.study.experiment import find_experiment
 
     found = []
     for function in (check.evaluate, find_experiment(check.experiment).run):
@@ -171,7 +177,7 @@ def _places(check: "Check") -> list[str]:
 
 def paper_keys(paper: str | None) -> list[str]:
     """Return the key itself, or all keys; an unknown one is bad input."""
-    from karat.claims import PAPERS
+    from karat.study.registry import PAPERS
 
     if paper is None:
         return list(PAPERS)

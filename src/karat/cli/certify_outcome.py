@@ -82,7 +82,7 @@ class Outcome:
 
     def draw(self, path: Path, p: float) -> None:
         """Save the picture of the curve."""
-        from karat.models.bracket_figure import bracket_figure, save_figure
+        from karat.yours.bracket_figure import bracket_figure, save_figure
 
         save_figure(bracket_figure(self.places, self.curve, p=p, minimal=self.least), path)
 

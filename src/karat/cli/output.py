@@ -17,7 +17,7 @@ _COLOURS = {"holds": "green", "fails": "red", "inconclusive": "yellow", "out of 
 
 def print_json(value: Any) -> None:
     """Print strict JSON on standard output: infinities and NaN as words."""
-    from karat.experiments.config import encode
+    from karat.study.config import encode
 
     print(json.dumps(encode(value), indent=2, allow_nan=False, ensure_ascii=False))
 

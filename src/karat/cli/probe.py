@@ -22,7 +22,7 @@ from karat.cli.options import Json
 from karat.cli.output import print_json, print_pairs, print_table
 
 if TYPE_CHECKING:
-    from karat.models import Probe
+    from karat.yours import Probe
 
 
 def probe(
@@ -53,9 +53,9 @@ def probe(
     from karat.core.ball import Ball
     from karat.core.norms import exponent
     from karat.data.loading import load_samples
-    from karat.models import probe as run
     from karat.nets.loading import load_model
     from karat.report.folders import without_folders
+    from karat.yours import probe as run
 
     allow_own_code()
     with bad_input():
@@ -90,7 +90,7 @@ def probe(
 def _settings(quick: bool, samples: int | None, sigma: float | None) -> Any:
     from dataclasses import replace
 
-    from karat.models import ProbeSettings
+    from karat.yours import ProbeSettings
 
     settings = ProbeSettings.tiny() if quick else ProbeSettings()
     settings = settings if samples is None else replace(settings, samples=samples)

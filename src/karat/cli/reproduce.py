@@ -36,9 +36,9 @@ from karat.cli.session import (
 )
 
 if TYPE_CHECKING:
-    from karat.experiments.experiment import Cell, Part
     from karat.lab import Engine, RichProgress, Store
     from karat.report.build import Drawn
+    from karat.study.experiment import Cell, Part
 
 _PARTS: dict[str, tuple["Part", ...]] = {
     "theory": ("theory",),
@@ -62,7 +62,7 @@ def reproduce(
     json: Json = False,
 ) -> None:
     """Run everything behind the executable claims, cheap experiments first, and write the report."""
-    from karat import api, claims
+    from karat import api, study
 
     chosen = engine_named(engine, scheduler, workers, cell_limit)
     keys = paper_keys(paper)
@@ -92,7 +92,7 @@ def reproduce(
             )
             page = pages.finish()
     if json:
-        print_json({"claims": [claims.claim_json(claim) for claim in found], "report": str(page)})
+        print_json({"claims": [study.claim_json(claim) for claim in found], "report": str(page)})
     else:
         rows = [
             [
@@ -139,7 +139,7 @@ def _progress(
     planned: "Mapping[str, Sequence[Cell]]", scale: str, store: "Store", engine: "Engine", fresh: bool
 ) -> "RichProgress":
     """Say what the cells to come cost by the presets' own rough times; the time left counts by these."""
-    from karat.experiments.experiment import find_experiment
+    from karat.study.experiment import find_experiment
 
     each = {name: find_experiment(name).preset(scale).cell_seconds for name in planned}
     missing = {name: len(cells if fresh else store.missing(cells)) for name, cells in planned.items()}
@@ -163,8 +163,8 @@ def report(
     store: StorePath = None, scale: ReportScale = None, out: Out = Path("report"), json: Json = False
 ) -> None:
     """Write the report of everything in the store, without running anything; also while a sweep runs."""
-    from karat.claims.claim import SCALES
     from karat.report.build import build
+    from karat.study.claim import SCALES
 
     if scale is not None and scale not in SCALES:
         raise Failure(f"`--scale` must be one of {', '.join(SCALES)}, got {scale!r}.", BAD_INPUT)

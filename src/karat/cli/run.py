@@ -31,8 +31,8 @@ from karat.cli.session import (
 )
 
 if TYPE_CHECKING:
-    from karat.claims import Claim
     from karat.lab.summary import Group
+    from karat.study.claim import Claim
 
 
 def run(
@@ -50,9 +50,9 @@ def run(
     json: Json = False,
 ) -> None:
     """Run one experiment; finished cells are stored, and the same command resumes."""
-    from karat.experiments.experiment import cells
     from karat.lab import run_cells
     from karat.lab.summary import summarise
+    from karat.study.experiment import cells
 
     chosen = engine_named(engine, scheduler, workers, cell_limit)
     question = experiment_named(experiment)
@@ -89,7 +89,7 @@ def check(
     json: Json = False,
 ) -> None:
     """Check one claim: predicted, measured with its interval over seeds, and the verdict."""
-    from karat import claims as layer
+    from karat import study as layer
 
     with bad_input():
         statement = layer.get_statement(claim_id)

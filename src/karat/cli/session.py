@@ -14,9 +14,9 @@ from karat.cli.options import device_settings, parse_settings, require_engine
 from karat.cli.signals import check, ending
 
 if TYPE_CHECKING:
-    from karat.experiments.experiment import Cell, Experiment
-    from karat.experiments.record import Record
     from karat.lab import Engine, RichProgress, Store
+    from karat.study.experiment import Cell, Experiment
+    from karat.study.record import Record
 
 
 @contextmanager
@@ -61,7 +61,7 @@ def experiment_named(name: str) -> "Experiment":
     """Find an experiment; one of the user's own code may lie in the working folder."""
     if ":" in name:
         allow_own_code()
-    from karat.experiments.experiment import find_experiment
+    from karat.study.experiment import find_experiment
 
     with bad_input():
         return find_experiment(name)
@@ -69,7 +69,7 @@ def experiment_named(name: str) -> "Experiment":
 
 def overrides(experiment: "Experiment", settings: list[str] | None, device: str) -> dict[str, Any]:
     """Return what `--set` and `--device` ask for."""
-    from karat.experiments.config import hints
+    from karat.study.config import hints
 
     known = list(hints(next(iter(experiment.presets.values())).config))
     return device_settings(device, experiment.name, known) | parse_settings(settings)

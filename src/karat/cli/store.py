@@ -142,7 +142,7 @@ def repair(store: StorePath = None, json: Json = False) -> None:
 
 def require_status(status: str | None) -> None:
     """Refuse an unknown status."""
-    from karat.experiments.record import STATUSES
+    from karat.study.record import STATUSES
 
     if status is not None and status not in STATUSES:
         raise Failure(f"`--status` must be one of {', '.join(STATUSES)}, got {status!r}.", BAD_INPUT)

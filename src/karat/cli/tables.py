@@ -19,7 +19,8 @@ def table(
 ) -> None:
     """Write the table of an experiment from what the store holds: mean and interval over seeds."""
     from karat.report.collect import collect
-    from karat.report.tables import FORMATS, table_of
+    from karat.report.summary_table import table_of
+    from karat.study.tables import FORMATS
 
     if kind not in FORMATS:
         raise Failure(f"`--format` must be {' or '.join(FORMATS)}, got {kind!r}.", BAD_INPUT)

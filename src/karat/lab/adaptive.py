@@ -13,8 +13,8 @@ from karat.core.sequential import (
     anytime_t_interval,
 )
 from karat.core.statistics import Interval
-from karat.experiments.experiment import Cell
-from karat.experiments.record import Record
+from karat.study.experiment import Cell
+from karat.study.record import Record
 
 Assumption = Literal["gaussian", "bounded"]
 Side = Literal["above", "below", "open"]

@@ -5,10 +5,10 @@ from collections import deque
 from collections.abc import Sequence
 from functools import cached_property
 
-from karat.experiments.experiment import Cell
 from karat.lab.engine import Feed
 from karat.lab.reservations import Reservations
 from karat.lab.store import Sources, Store
+from karat.study.experiment import Cell
 
 LOOK = 0.1
 """Seconds between two looks at what other drivers have in hand, when there is nothing else to do."""

@@ -9,14 +9,14 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from karat.experiments.experiment import Cell
-from karat.experiments.record import Record
 from karat.lab.engine import ATTEMPTS, Feed, Retries
 from karat.lab.execute import failure
 from karat.lab.host import Answer, answer, stop
 from karat.lab.protocol import WorkerError, read_answer, request
 from karat.lab.scheduler import alive, connected, one_line, require_address
 from karat.lab.watch import Say, Watch, over_limit, unheard
+from karat.study.experiment import Cell
+from karat.study.record import Record
 
 _REFRESH = 2.0
 """Seconds between questions how many threads the cluster has."""

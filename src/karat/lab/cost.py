@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from karat.experiments.experiment import Cell
-from karat.experiments.record import Record
+from karat.study.experiment import Cell
+from karat.study.record import Record
 
 LEVEL = 0.9
 _DRAWS = 400

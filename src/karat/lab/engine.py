@@ -4,9 +4,9 @@ from collections import Counter, deque
 from collections.abc import Callable, Generator
 from typing import Protocol
 
-from karat.experiments.experiment import Cell
-from karat.experiments.record import Record
 from karat.lab.execute import execute
+from karat.study.experiment import Cell
+from karat.study.record import Record
 
 ATTEMPTS = 2
 """A cell that fails or whose worker dies (out of memory, killed) is tried once more, after the others."""

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from karat.experiments.config import decode, encode
-from karat.experiments.experiment import Cell, find_experiment
-from karat.experiments.record import Record, Status, cell_generator, environment
-from karat.experiments.source import require_unchanged, source_hash
 from karat.lab.child import THREADS
+from karat.study.config import decode, encode
+from karat.study.experiment import Cell, find_experiment
+from karat.study.record import Record, Status, cell_generator, environment
+from karat.study.source import require_unchanged, source_hash
 from karat.version import __version__
 
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, TextIO
 
-from karat.experiments.config import NON_FINITE, decode
-from karat.experiments.record import Record
+from karat.study.config import NON_FINITE, decode
+from karat.study.record import Record
 
 FIXED = (
     "experiment",

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
 from rich.progress import Progress as Bar
 
-from karat.experiments.record import Record
+from karat.study.record import Record
 
 
 class Progress(Protocol):

@@ -3,9 +3,9 @@
 import json
 from typing import Any
 
-from karat.experiments.experiment import Cell, find_experiment
-from karat.experiments.record import Record
-from karat.experiments.source import SourceError, hash_of, source_hash, source_modules
+from karat.study.experiment import Cell, find_experiment
+from karat.study.record import Record
+from karat.study.source import SourceError, hash_of, source_hash, source_modules
 from karat.version import __version__
 
 READY = "ready"

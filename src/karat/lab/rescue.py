@@ -7,8 +7,8 @@ from contextlib import suppress
 from pathlib import Path
 from uuid import uuid4
 
-from karat.experiments.record import Record
 from karat.lab.row import parse
+from karat.study.record import Record
 
 
 def rescue(path: Path, records: Sequence[Record]) -> Path | None:

@@ -5,7 +5,7 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
-from karat.experiments.experiment import Cell
+from karat.study.experiment import Cell
 
 try:
     import fcntl

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
-from karat.experiments.record import Record
+from karat.study.record import Record
 
 
 class Row(NamedTuple):

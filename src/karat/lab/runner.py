@@ -4,15 +4,15 @@ import os
 from collections.abc import Generator, Sequence
 from contextlib import closing
 
-from karat.experiments.experiment import Cell, find_experiment
-from karat.experiments.record import Record
-from karat.experiments.source import source_hash
 from karat.lab.backlog import Backlog, in_order
 from karat.lab.engine import Engine, Inline
 from karat.lab.pool import Local
 from karat.lab.progress import Progress, Silent
 from karat.lab.reservations import Reservations
 from karat.lab.store import Store
+from karat.study.experiment import Cell, find_experiment
+from karat.study.record import Record
+from karat.study.source import source_hash
 
 
 def run_cells(

@@ -7,14 +7,14 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from karat.experiments.experiment import Cell
-from karat.experiments.record import Record
 from karat.lab import schema
 from karat.lab.connection import StoreError
 from karat.lab.overview import Summary, overview
 from karat.lab.rescue import claim_rescued, rescue
 from karat.lab.row import COLUMNS, Row, now, sealed, unsealed
 from karat.lab.storefile import StoreFile
+from karat.study.experiment import Cell
+from karat.study.record import Record
 from karat.version import __version__
 
 _PUT = f"""

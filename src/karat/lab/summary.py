@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from karat.core.statistics import Interval, clopper_pearson, t_interval
-from karat.experiments.record import Record
+from karat.study.record import Record
 
 
 @dataclass(frozen=True, kw_only=True)

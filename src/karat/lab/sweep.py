@@ -7,8 +7,6 @@ from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import Any
 
-from karat.experiments.experiment import Cell
-from karat.experiments.record import Record, canonical
 from karat.lab.adaptive import Adaptive, Target
 from karat.lab.backlog import Backlog, in_order
 from karat.lab.cost import CostModel, Estimate, calibration
@@ -17,6 +15,8 @@ from karat.lab.progress import Progress, Silent
 from karat.lab.reservations import Reservations
 from karat.lab.runner import drive, present_sources
 from karat.lab.store import Sources, Store
+from karat.study.experiment import Cell
+from karat.study.record import Record, canonical
 from karat.version import __version__
 
 Listen = Callable[[Estimate, CostModel], object]

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
 
-from karat.experiments.experiment import Cell
+from karat.study.experiment import Cell
 
 PATIENCE = 60.0
 """Seconds before a running cell is mentioned at all."""

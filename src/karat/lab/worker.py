@@ -12,10 +12,10 @@ import threading
 from collections.abc import Iterator
 from typing import TextIO
 
-from karat.experiments.experiment import Cell, find_experiment
-from karat.experiments.source import SourceError
 from karat.lab.execute import execute, load
 from karat.lab.protocol import BEGUN, READY, objection, refusal
+from karat.study.experiment import Cell, find_experiment
+from karat.study.source import SourceError
 
 
 def serve(requests: TextIO, answers: TextIO) -> None:

@@ -9,20 +9,18 @@ from typing import Any
 
 from jinja2 import Environment
 
-from karat.claims import CHECKS, PAPERS, Check
-from karat.claims.claim import SCALES
 from karat.core.checks import require_choice
-from karat.experiments import EXPERIMENTS
-from karat.experiments.experiment import Experiment
 from karat.lab.store import Store
 from karat.report.collect import Content, Run, collect
 from karat.report.embed import data_uri
-from karat.report.figures import FIGURES
-from karat.report.figures.picture import Picture, describe, number, varying
 from karat.report.folders import without_folders
 from karat.report.pages import environment, replace_file
 from karat.report.sweeps import sweep_views
 from karat.report.typeset import typeset
+from karat.study.claim import SCALES, Check
+from karat.study.drawing.picture import Picture, describe, number, varying
+from karat.study.experiment import Experiment
+from karat.study.registry import CHECKS, EXPERIMENTS, FIGURES, PAPERS
 from karat.version import __version__
 
 VERDICTS = {

@@ -4,11 +4,12 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from karat.claims import STATEMENTS, Check, Claim, Statement, judge_claim
-from karat.claims.claim import SCALES
-from karat.experiments.experiment import Experiment, cells
-from karat.experiments.record import Record
 from karat.lab.store import Store
+from karat.study.claim import SCALES, Check, Claim, judge_claim
+from karat.study.experiment import Experiment, cells
+from karat.study.record import Record
+from karat.study.registry import STATEMENTS
+from karat.study.statement import Statement
 from karat.version import __version__
 
 

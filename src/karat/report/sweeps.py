@@ -9,13 +9,13 @@ import numpy as np
 from matplotlib import patheffects
 from matplotlib.axes import Axes
 
-from karat.experiments.record import Record
 from karat.lab.adaptive import Target, TargetError
 from karat.lab.store import Store
 from karat.lab.summary import Group, summarise
 from karat.report.embed import data_uri
-from karat.report.figures.picture import number
-from karat.report.style import FAINT, INK, PALETTE, finish, literal, new_figure
+from karat.study.drawing.picture import number
+from karat.study.drawing.style import FAINT, INK, PALETTE, finish, literal, new_figure
+from karat.study.record import Record
 
 MOST_PANELS, MOST_MAPS, MOST_NUMBERS = 4, 6, 150
 MARKS = {"above": "▲", "below": "▼", "open": "?"}

@@ -1,1 +1,0 @@
-"""The theorems' formulas, one file per paper: scalars in, scalar out, no training."""

@@ -1,0 +1,1 @@
+"""The papers, one folder each: statements, bounds, experiments, checks, figures, tables."""

@@ -1,0 +1,1 @@
+"""Checks of benign: how its statements are tested."""

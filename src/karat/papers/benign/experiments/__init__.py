@@ -1,0 +1,1 @@
+"""Experiments of benign: adversarial training on noisy mixtures and on digits."""

@@ -1,0 +1,92 @@
+"""Training curves on the noisy mixture: the theorem's algorithm and the paper's own experiment."""
+
+from typing import Any
+
+import torch
+
+from karat.papers.benign.experiments.exact import run_exact
+from karat.papers.benign.experiments.mixture import Config
+from karat.papers.benign.experiments.plain import run_plain
+from karat.study.experiment import Experiment, Preset
+
+
+def run(config: Config, generator: torch.Generator) -> dict[str, Any]:
+    """Train once; curves over the evaluation steps and their last values."""
+    return as_curves((run_exact if config.exact else run_plain)(config, generator))
+
+
+def as_curves(measurements: list[tuple[int, dict[str, Any]]]) -> dict[str, Any]:
+    """Measurements as one list per name over `iterations`, with the last values as `final_...`."""
+    curves: dict[str, Any] = {
+        name: [values[name] for _, values in measurements] for name in measurements[0][1]
+    }
+    last = {f"final_{name}": value for name, value in measurements[-1][1].items()}
+    return {"iterations": [step for step, _ in measurements], **curves, **last}
+
+
+def _preset(start: str, **settings: Any) -> Config:
+    theorem = start == "symmetric"
+    common: dict[str, Any] = {"n": 100, "ratio": 0.1, "flip_rate": 0.1, "attack_first": not theorem}
+    return Config(start=start, **(common | settings))  # type: ignore[arg-type]
+
+
+def _presets(start: str) -> dict[str, Preset]:
+    tiny = _preset(start, n=20, d=60, m=16, mu=4.0, steps=200, n_test=200, evaluations=6)
+    paper = _preset(start, d=1000, m=1000, mu=5.0, steps=1000)
+    # Half the printed length: the last decay of the step size changes the errors by less than their spread.
+    quick = _preset(start, d=1000, m=1000, mu=5.0, steps=500)
+    return {
+        "tiny": Preset(config=tiny, seeds=2, cell_seconds=0.5),
+        "quick": Preset(config=quick, seeds=3, cell_seconds=6),
+        "full": Preset(config=paper, seeds=10, cell_seconds=12),
+    }
+
+
+THM31 = Experiment(
+    name="benign.thm3.1",
+    title="Does the theorem's own algorithm overfit benignly?",
+    paper="benign",
+    presets=_presets("symmetric"),
+    run=run,
+)
+
+_FIG2_POINTS: tuple[dict[str, Any], ...] = (
+    *({"mu": mu} for mu in (4.0, 6.0, 8.0, 10.0)),
+    *({"d": d} for d in (500, 1000, 1500)),
+    *({"ratio": ratio} for ratio in (0.05, 0.15)),
+)
+
+FIG2 = Experiment(
+    name="benign.fig2",
+    title="How do training loss and robust test error move over training, as |mu|, d and the attack vary?",
+    paper="benign",
+    presets={
+        "tiny": Preset(
+            config=_presets("pytorch")["tiny"].config,
+            points=({}, {"mu": 2.0}, {"d": 120}, {"ratio": 0.2}),
+            seeds=2,
+            cell_seconds=0.2,
+        ),
+        "quick": Preset(
+            config=_preset("pytorch", d=1000, m=250, mu=5.0, steps=400, n_test=1000, evaluations=9),
+            points=_FIG2_POINTS,
+            seeds=3,
+            cell_seconds=1.2,
+        ),
+        "full": Preset(
+            config=_preset("pytorch", d=1000, m=1000, mu=5.0, steps=1000),
+            points=_FIG2_POINTS,
+            seeds=10,
+            cell_seconds=12,
+        ),
+    },
+    run=run,
+)
+
+SEC5 = Experiment(
+    name="benign.sec5",
+    title="Does the paper's experiment (PyTorch start, every parameter trained) overfit benignly?",
+    paper="benign",
+    presets=_presets("pytorch"),
+    run=run,
+)

@@ -1,0 +1,45 @@
+"""A run in input space with closed-form gradients: the reference for the exact engine."""
+
+from typing import Any
+
+import torch
+
+from karat.core.ball import Ball
+from karat.core.losses import Logistic
+from karat.nets import TwoLayer, as_classifier
+from karat.papers.benign.experiments.mixture import Config, draw_net, evaluation_steps
+from karat.probes.errors import flipped_errors
+
+
+def run_plain(config: Config, generator: torch.Generator) -> list[tuple[int, dict[str, Any]]]:
+    """Train in d dimensions; measurements at the evaluation steps."""
+    net = draw_net(config, generator)
+    mixture = config.mixture()
+    train = mixture.sample(config.n, generator=generator, dtype=config.dtype)
+    test = mixture.sample(config.n_test, generator=generator, dtype=config.dtype)
+    method, loss = config.attack(), Logistic()
+    ball, test_ball = Ball(config.p, config.tau), Ball(config.p, config.test_tau)
+
+    def observe(step: int, current: TwoLayer) -> dict[str, Any]:
+        classifier = as_classifier(current)
+        delta = method(classifier, train.x, train.y, ball)
+        margin = classifier.margin(train.x + delta, train.y)
+        errors = flipped_errors(classifier, test.x, test.y_clean, test_ball, method, config.flip_rate)
+        return {
+            "train_loss": float(loss(margin).mean()),
+            "train_error": float((margin <= 0).double().mean()),
+            "clean_error": errors.clean,
+            "robust_error": errors.robust,
+        }
+
+    trajectory = config.trainer().run(
+        net,
+        train.x,
+        train.y,
+        steps=config.steps,
+        observe=observe,
+        observe_at=evaluation_steps(config.steps, config.evaluations),
+    )
+    if trajectory.divergence is not None:
+        raise trajectory.divergence
+    return list(trajectory.measurements)

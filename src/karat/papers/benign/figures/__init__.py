@@ -1,0 +1,1 @@
+"""The figures of benign; a figure reads records and runs nothing."""

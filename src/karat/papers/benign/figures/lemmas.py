@@ -1,0 +1,128 @@
+"""The proof's lemmas along training: margins, bounds, ratios and distances per setting."""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from karat.papers.benign.checks.predictions import loss_ratio_limit
+from karat.papers.benign.figures.facts import draw_facts
+from karat.papers.benign.figures.grid import seeds_text
+from karat.papers.benign.figures.settings import base_first, base_text, setting_labels
+from karat.study.drawing.picture import Picture, by_config
+from karat.study.drawing.style import FAINT, INK, PALETTE, finish, fit_to_seeds
+from karat.study.record import Record
+
+MOST = 7
+"""Settings per figure: as many as there are colours."""
+
+
+def draw_lemmas(records: Sequence[Record]) -> list[Picture]:
+    """What the lemmas bound, over training and per setting, and which of their facts hold.
+
+    Ref: benign, Lemma 4.1; benign, Lemma 4.2; benign, Lemma 4.4; benign, Lemma B.14
+    """
+    done = [record for record in records if record.status == "done"]
+    groups = base_first(by_config(done))
+    if not groups:
+        return []
+    labels = setting_labels(groups)
+    seeds = seeds_text(np.array([len(group) for group in groups]), "setting")
+    notes = [base_text(groups)]
+    if len(groups) > MOST:
+        notes.append(f"{len(groups) - MOST} more settings are not drawn.")
+    if lost := len(records) - len(done):
+        notes.append(f"Diverged or failed and left out: {lost}.")
+    picture = Picture("Lemmas along training", _caption(seeds, notes), _draw(groups[:MOST], labels[:MOST]))
+    return [picture, draw_facts(groups, labels, seeds)]
+
+
+def _draw(groups: list[list[Record]], labels: list[str]) -> Figure:
+    figure = Figure(figsize=(7.6, 5.4 + 0.18 * len(groups)), layout="constrained")
+    margin, bound, ratio, distance = figure.subplots(2, 2).ravel()
+    _over_steps(margin, groups)
+    finish(
+        margin, x="step", y=r"margin / ($|W|\,|\mu|^2\sqrt{n/d}$)", title="Normalised margin", legend=False
+    )
+    _against_bound(bound, groups)
+    finish(bound, x="step", y="robust test error", title="Lemma 4.2", legend=False)
+    bound.legend(handles=_styles(), frameon=False, fontsize=8, labelcolor=INK)
+    _dots(ratio, groups, labels, lambda record: record.values["loss_ratio"], loss_ratio_limit)
+    finish(ratio, x="largest ratio of loss derivatives", y="", title="Lemma 4.4", legend=False)
+    _dots(distance, groups, labels, _distance_share, lambda record: 1.0)
+    finish(distance, x="distance from the span / bound", y="", title="Lemma 4.1", legend=False)
+    distance.set_yticklabels([])
+    return figure
+
+
+def _over_steps(ax: Axes, groups: list[list[Record]]) -> None:
+    """A line per seed: the law speaks of every single run."""
+    ax.set_xscale("log")
+    drawn = [_lines(ax, group, "normalised_margin", index) for index, group in enumerate(groups)]
+    curves = [curve for lines in drawn for curve in lines]
+    fit_to_seeds(ax, curves, bottom=0.0 if min(map(min, curves)) >= 0 else None)
+    ax.axhline(0.0, color=INK, linewidth=1.0)
+
+
+def _against_bound(ax: Axes, groups: list[list[Record]]) -> None:
+    """Measured error as a line, its bound as another: the bound must lie above."""
+    ax.set_xscale("log")
+    for index, group in enumerate(groups):
+        _lines(ax, group, "robust_error", index)
+        _lines(ax, group, "margin_bound", index, style="--")
+    ax.set_ylim(0.0, 1.04)
+
+
+def _lines(ax: Axes, group: list[Record], name: str, index: int, style: str = "-") -> list[list[float]]:
+    curves = [record.values[name] for record in group]
+    for record, curve in zip(group, curves, strict=True):
+        colour = PALETTE[index % len(PALETTE)]
+        ax.plot(record.values["steps"], curve, color=colour, linestyle=style, linewidth=1.3, alpha=0.85)
+    return curves
+
+
+def _styles() -> list[Line2D]:
+    return [
+        Line2D([], [], color=INK, linestyle="--", label="bound"),
+        Line2D([], [], color=INK, linestyle="-", label="measured"),
+    ]
+
+
+def _dots(
+    ax: Axes,
+    groups: list[list[Record]],
+    labels: list[str],
+    measured: Callable[[Record], float],
+    bound: Callable[[Record], float],
+) -> None:
+    """One line per setting: a dot per seed in the setting's colour, a bar where the bound is."""
+    ax.set_xscale("log")
+    floor = 1e-9  # distances of exactly 0 stay on the axis
+    for row, group in enumerate(groups):
+        at = len(groups) - 1 - row
+        limit = bound(group[0])
+        values = [max(measured(record), floor) for record in group]
+        ax.plot(
+            [min(values), limit if np.isfinite(limit) else max(values)], [at, at], color=FAINT, linewidth=1.2
+        )
+        if np.isfinite(limit):
+            ax.plot([limit], [at], "|", color=INK, markersize=13, markeredgewidth=2)
+        ax.plot(values, [at] * len(values), "o", color=PALETTE[row % len(PALETTE)], markersize=5, alpha=0.85)
+    ax.set_ylim(-0.6, len(groups) - 0.4)
+    ax.set_yticks(range(len(groups)), labels[::-1])
+
+
+def _distance_share(record: Record) -> float:
+    return float(record.values["distance"] / record.values["distance_bound"])
+
+
+def _caption(seeds: str, notes: list[str]) -> str:
+    several = "One seed" if seeds == "one seed" else f"A line and a dot for each of {seeds}"
+    return (
+        f"{several}. Normalised margin: mean margin of the worse class over |W|, the spectral norm, and "
+        "the law, which must stay above some positive constant. Lemma 4.2: its bound from the margins "
+        "(dashed) must lie above the robust error by PGD (solid). Lemmas 4.4 and 4.1: largest value "
+        "over all steps, the black bar is the bound; dots must lie left of it. " + " ".join(notes)
+    )

@@ -1,0 +1,1 @@
+"""Checks of convergence: how its statements are tested."""

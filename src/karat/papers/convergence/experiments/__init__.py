@@ -1,0 +1,1 @@
+"""Experiments of convergence: surrogate losses, kernels, capacity, and the question shared with lazy."""

@@ -1,0 +1,1 @@
+"""The figures of convergence; a figure reads records and runs nothing."""

@@ -1,0 +1,1 @@
+"""Checks of features: how its statements are tested."""

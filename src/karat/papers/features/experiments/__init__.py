@@ -1,0 +1,1 @@
+"""Experiments of features: learning from patterns, lower bounds, real images."""

@@ -1,0 +1,138 @@
+"""Learning from patterns: the data and start of a run, and the two feature-learning steps."""
+
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor
+
+from karat.data import Normaliser, PatternDictionary, Samples
+from karat.papers.features.experiments.settings import METHODS as METHODS
+from karat.papers.features.experiments.settings import Config as Config
+from karat.training.feature_steps import class_weights, feature_step, rank_one_step
+from karat.training.reduction.pattern_space import PatternNet, start_in_pattern_space
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """Everything drawn for a run: normalised samples, the start, and the direction that should be found.
+
+    Args:
+        train, validation, test: x in pattern or input coordinates, normalised by training statistics;
+        start: net before training; direction: ground truth in the same coordinates;
+        scale, label_corr: sigma~ of the training sample and gamma of the law.
+    """
+
+    train: Samples
+    validation: Samples
+    test: Samples
+    start: PatternNet
+    direction: Tensor
+    scale: float
+    label_corr: float
+    model: PatternDictionary
+
+    def majority(self) -> float:
+        """Accuracy on the test sample of the better constant answer."""
+        positive = float((self.test.y > 0).double().mean())
+        return max(positive, 1 - positive)
+
+
+def draw_model(config: Config, generator: torch.Generator, *, structured: bool = True) -> PatternDictionary:
+    """The data model: in pattern space the dictionary is the identity of D dimensions."""
+    law = config.law(generator, structured=structured)
+    return PatternDictionary.draw(
+        law,
+        d=config.D if config.reduced else config.d,
+        D=config.D,
+        dictionary="identity" if config.reduced else config.dictionary,
+        negative_rate=config.negative_rate,
+        sigma_zeta=config.sigma_zeta,
+        normalise=False,
+        generator=generator,
+    )
+
+
+def draw(config: Config, generator: torch.Generator) -> Problem:
+    """Draw data and start; equal seeds share them across d in pattern space."""
+    model = draw_model(config, generator)
+    start_seed = int(torch.randint(2**62, (), generator=generator))
+    train, validation, test, scale = _samples(config, model, generator)
+    corr = abs(model.law.label_corr_balanced)
+    if config.task == "hidden":  # relevant patterns differ: gamma is read as their root mean square
+        half = (model.law.given(1) - model.law.given(-1)) / 2 @ model.law.presence
+        corr = float(half.square().mean().sqrt())
+    start = start_in_pattern_space(
+        config.d,
+        model.d,
+        config.pairs,
+        sd_W=1 / config.k if config.sd_W is None else config.sd_W,
+        sd_a=scale**2 / (corr * config.k**2),
+        sd_b=1 / config.k**2,
+        activation=config.activation(),
+        generator=torch.Generator().manual_seed(start_seed),
+        dtype=torch.float32,
+    )
+    direction = model.class_mean_difference if config.task == "hidden" else model.relevant_sum
+    return Problem(train, validation, test, start, direction.double(), scale, corr, model)
+
+
+def without_structure(config: Config, problem: Problem, generator: torch.Generator) -> Problem:
+    """The same start and relevant patterns on inputs whose patterns are all fair coins."""
+    law = config.law(generator, structured=False)
+    if config.negative_rate is not None:
+        law = law.with_negative_rate(config.negative_rate)
+    model = replace(problem.model, law=law)
+    train, validation, test, scale = _samples(config, model, generator)
+    return replace(problem, train=train, validation=validation, test=test, scale=scale, model=model)
+
+
+def _samples(
+    config: Config, model: PatternDictionary, generator: torch.Generator
+) -> tuple[Samples, Samples, Samples, float]:
+    sizes = (config.n, config.n_validation, config.n_test)
+    raw = [model.sample(size, generator=generator, dtype=torch.float32) for size in sizes]
+    normaliser = Normaliser.fit(raw[0].x)
+    train, validation, test = (normaliser.apply(part) for part in raw)
+    return train, validation, test, normaliser.scale
+
+
+@dataclass(frozen=True, eq=False)
+class Stages:
+    """The net before training and after each feature step; spread: of the closed form (see RankOneStep)."""
+
+    start: PatternNet
+    one: PatternNet
+    two: PatternNet
+    spread: float
+    closed: bool
+
+
+def learn_features(config: Config, problem: Problem) -> Stages:
+    """The two full-batch steps with exact forgetting; step two in closed form where that is valid."""
+    x, y = problem.train.x, problem.train.y
+    weights = class_weights(y) if config.weighted else None
+    start = problem.start
+    first = feature_step(start.net, x, y, lr=config.lr_first, weights=weights)
+    one = start.moved(first, 0.0)
+    spread, closed = float("inf"), False
+    if config.second_step != "full" and config.noise > 0:
+        short = rank_one_step(first, x, y, lr=config.lr_second, weights=weights)
+        spread = short.spread
+        closed = short.valid or config.second_step == "closed"
+        if closed:
+            return Stages(start, one, one.moved(short.net, 0.0), spread, closed)
+    decay = 1 / (2 * config.lr_second)
+    second = feature_step(first, x, y, lr=config.lr_second, decay_a=decay, weights=weights)
+    return Stages(start, one, one.moved(second, 0.0), spread, closed)
+
+
+def rescaled_one_step(stages: Stages) -> PatternNet:
+    """Directions after step one with the lengths, biases and output weights of step two.
+
+    What is left between this and step two is the direction of the weights, which is what "the second step
+    improves the features" speaks of.
+    """
+    one, two = stages.one.net, stages.two.net
+    length = torch.linalg.vector_norm(one.W.double(), dim=1, keepdim=True).clamp_min(1e-300)
+    wanted = torch.linalg.vector_norm(two.W.double(), dim=1, keepdim=True)
+    return stages.two.moved(two.replace(W=(one.W.double() / length * wanted).to(one.W.dtype)))

@@ -1,0 +1,1 @@
+"""The figures of features; a figure reads records and runs nothing."""

@@ -1,0 +1,1 @@
+"""Checks of lazy: how its statements are tested."""

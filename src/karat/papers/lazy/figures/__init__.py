@@ -1,0 +1,1 @@
+"""The figures of lazy; a figure reads records and runs nothing."""

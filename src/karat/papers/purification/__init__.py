@@ -1,0 +1,18 @@
+"""Why clean training leaves features impure, and how adversarial training purifies them."""
+
+from karat.papers.purification.statements import STATEMENTS
+from karat.study.paper import Paper
+
+PAPER = Paper(
+    key="purification",
+    title="Feature Purification: How Adversarial Training Performs Robust Deep Learning",
+    authors=(
+        "Zeyuan Allen-Zhu",
+        "Yuanzhi Li",
+    ),
+    venue="FOCS",
+    year=2021,
+    statements=STATEMENTS,
+    package=__name__,
+    file="000_6ba20ae30c111db9.txt",
+)

@@ -1,0 +1,1 @@
+"""Checks of purification: how its statements are tested."""

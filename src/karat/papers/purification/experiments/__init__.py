@@ -1,0 +1,1 @@
+"""Experiments of purification: dense mixtures, and how adversarial training removes them."""

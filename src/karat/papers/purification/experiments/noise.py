@@ -1,0 +1,72 @@
+"""Input noise up to the size of the signal: the linear classifier fails, thresholds still see features."""
+
+from dataclasses import replace
+from typing import Any
+
+import torch
+
+from karat.nets import Linear
+from karat.papers.purification.experiments.evaluate import features, require_awake, share
+from karat.papers.purification.experiments.regime import Regime, split
+from karat.papers.purification.experiments.ties import TiesToPlus, ties_to_plus
+from karat.probes.oracle import HardThreshold
+from karat.study.experiment import Experiment, Preset
+from karat.training.odd import OddClassifier
+
+
+def run(config: Regime, generator: torch.Generator) -> dict[str, Any]:
+    """Clean accuracy of the linear classifier, of the net trained from pure features, and of the oracle."""
+    draws = split(generator, 4)
+    model = config.draw_model(draws[0])
+    test = model.sample(config.n_test, generator=draws[1], dtype=torch.float32)
+    net, _ = config.clean_trainer().run(
+        config.draw_net(model, draws[2]),
+        config.batches(model, draws[3]),
+        steps=config.clean_steps,
+        generator=draws[3],
+    )
+    require_awake(net, test.x, config.clean_steps)
+    linear = Linear(model.dense_direction.float())
+    hard = HardThreshold(model.M, model.w_star, 0.5 * config.scale)
+    own = features(model, net, test.x)
+    # On any linear f the worst l2 perturbation of length tau costs tau |w|: the exact robust error.
+    ball = config.ball(model)
+    worst = linear.worst_margin(test.x, test.y, 2, float(ball.tau))
+    tiny = linear.worst_margin(test.x, test.y, 2, config.d**-0.5)
+    return {
+        "linear_accuracy": share(ties_to_plus(test.y * linear(test.x), test.y) > 0),
+        "linear_robust": share(worst > 0),
+        "linear_robust_tiny": share(tiny > 0),
+        "net_accuracy": share(TiesToPlus(OddClassifier(net)).margin(test.x, test.y) > 0),
+        "hard_accuracy": share(TiesToPlus(hard).margin(test.x, test.y) > 0),
+        "ratio": own["ratio"],
+        "rate": own["rate_median"],
+        "noise_over_signal": config.sigma_x / float(model.score_variance**0.5),
+    }
+
+
+BASE = Regime(d=200, k=25, start="pure", decay=0.05, clean_steps=100, batch=1024, n_test=4000)
+SIZES = (0.0, 0.25, 0.5, 1.0)
+
+NOISE = Experiment(
+    name="purification.noise",
+    title="Does the net denoise where no linear classifier can?",
+    paper="purification",
+    presets={
+        "tiny": Preset(
+            config=replace(BASE, d=40, k=8, batch=256, clean_steps=40, n_test=500),
+            grid={"sigma_x": (0.0, 1.0)},
+            seeds=2,
+            cell_seconds=0.2,
+        ),
+        "quick": Preset(config=BASE, grid={"sigma_x": SIZES}, seeds=3, cell_seconds=1.5),
+        "full": Preset(
+            config=replace(BASE, clean_steps=400, batch=2048),
+            grid={"sigma_x": (0.0, 0.25, 0.5, 0.75, 1.0, 1.5)},
+            points=({"d": 200, "k": 25}, {"d": 800, "k": 25}, {"d": 200, "k": 25, "sigma_spike": 0.5}),
+            seeds=10,
+            cell_seconds=20,
+        ),
+    },
+    run=run,
+)

@@ -1,0 +1,1 @@
+"""The figures of purification; a figure reads records and runs nothing."""

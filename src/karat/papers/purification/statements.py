@@ -1,0 +1,172 @@
+"""Statements of "Feature Purification: How Adversarial Training Performs Robust Deep Learning"."""
+
+from karat.study.statement import tabulate
+
+STATEMENTS = tabulate(
+    "purification",
+    """
+model | Asm 2.1 | 136 | definition
+  Sparse coding x = M z + xi with independent symmetric z_i, |z_i| in {0} or [1/sqrt(k), 1], E z_i^2 ~ 1/d,
+  y = sign<w_star, z>, and Gaussian plus spike noise xi = xi' + M xi''.
+fact2.2 | Fact 2.2 | 142 | rate
+  The number of non-zero codes |z|_0 is of order k with high probability.
+sec3.linear | Sec 3 | 175 | rate
+  The linear classifier <w_star, M^T x> loses its clean accuracy once sigma_x ~ 1 and tolerates no l2
+  perturbation beyond ~ 1/sqrt(d), not even at sigma_x = 0.
+sec3.threshold | Sec 3 | 191 | rate
+  The thresholded oracle sum_i w_star_i <M_i, x> 1[|<M_i, x>| >= 1/(2 sqrt(k))] keeps robust accuracy 1 -
+  o(1) against every l2 perturbation of size o(1/sqrt(k)).
+fig3 | Fig 3 | 187 | qualitative
+  A linear unit passes small dense signals on, a ReLU with bias zeroes them.
+net | Sec 4 | 222 | definition
+  Odd two-layer net f = sum_i [relu(<w_i, x> - b + rho_i) - relu(-<w_i, x> - b + rho_i)], logistic loss and
+  regulariser |w|^2/2 + |w|^3/3 with weight logloglog(d)/d.
+alg1 | Alg 1 | 269 | algorithm
+  Clean training: gradient descent with fresh neuron noise rho each step while the bias grows by lr c_b/d
+  until it reaches k^-0.5001.
+alg2 | Alg 2 | 280 | algorithm
+  Adversarial training from the clean net: perturb with the current net, draw rho, take a gradient step; the
+  bias stays fixed.
+def4.2 | Def 4.2 | 299 | definition
+  Fast gradient method: delta minimises <y grad f, delta> over the l_p ball of radius tau and is 0 where the
+  dual norm of the gradient is below 1/poly(d).
+thm5.1a | Thm 5.1(a) | 329 | qualitative
+  Clean training leaves initialisation and spreads out: sum<w, w0>^2/sum|w|^2|w0|^2 = o(1) and sum_ij<w_i,
+  w_j>^2/(sum|w|^2)^2 = o(1).
+thm5.1b | Thm 5.1(b) | 333 | qualitative
+  After clean training for T_c ~ d^1.01/lr steps the clean error is o(1).
+thm5.1c | Thm 5.1(c) | 337 | qualitative
+  The clean net errs on a share 1 - o(1) of the inputs moved by -tau y M w_star/|M w_star|_2, a direction
+  that does not depend on the net, for every tau >= k^-(0.5 + 10c).
+thm5.2 | Thm 5.2 | 347 | rate
+  Every clean-trained neuron is |N_i| = O(1) pure features plus a mixture sum_j beta_ij w_star_j M_j whose
+  mean coefficient over all m d pairs is k/d up to d^(+-c), with |beta_ij| < k/d^(1-c) and |N_i| = 1 for
+  Omega(d) neurons.
+thm5.3a | Thm 5.3(a) | 382 | qualitative
+  After T_g ~ k^(2+c)/lr steps of adversarial training at tau <= k^-(0.5+c) the error under the training
+  attack is o(1), whatever the attack.
+thm5.3b | Thm 5.3(b) | 386 | qualitative
+  Trained against FGM the net is provably robust: the error under the worst l2 perturbation of size tau is
+  o(1).
+thm5.3c | Thm 5.3(c) | 390 | qualitative
+  Adversarial training moves the weights only locally: sum_i |w_i - w_i'|^2 = o(1) sum_i |w_i|^2 at every
+  step.
+thm5.4 | Thm 5.4 | 409 | qualitative
+  l_inf version for M with row and column sums d^o(1): the clean net falls at radius k^-(2-c1), the
+  adversarially trained one holds at k^-(1.75+2 c0).
+thm5.6 | Thm 5.6 | 434 | lower
+  With M = I and sigma_x = 0 every NTK predictor with m <= d^C neurons has l_inf robust error >= (1 -
+  o(1))/2 already at radius k^-100 (the text prints k^-1.00).
+cor5.7 | Cor 5.7 | 442 | lower
+  Every polynomial of constant degree has l_inf robust error >= (1 - o(1))/2 in the setting of Theorem 5.6.
+eqF.17 | Eq F.17 | 2496 | upper
+  On the purified net sup over the tau-ball of |E_rho f(x + delta) - E_rho f(x) - <grad E_rho f(x), delta>|
+  is O(1/log d) for most x, so FGM is near-optimal there.
+claimE.3 | Claim E.3 | 1901 | lower
+  One step changes <w_i, M w_star> by at least -lr lambda (1 + |w_i|) <w_i, M w_star> + lr E[loss' 1[<w_i, x>
+  + rho_i >= b] |<w_star, z>|] - O(lr k^2 sigma_x^2/d^1.5).
+lemE.2 | Lem E.2 | 1891 | lower
+  Late in clean training <w_i, M w_star> >= -O(k^3 sigma_x^2/(lambda d^2)), up to d^c, for every neuron, and
+  its sum over the sure winners is at least of order k d/d^c.
+sec6.kinetics | Sec 6.1 | 466 | rate
+  In the lottery phase winners grow linearly at rate ~ lr/d and the other coordinates slower by ~ k
+  log(d)/d.
+sec6.chance | Sec 6.1 | 450 | qualitative
+  Clean accuracy stays around 50% until the lottery is decided, t <= T_b ~ d^2 init_scale/(k lr).
+lemC.8 | Lem C.8 | 1012 | rate
+  Signal growth: for a sure winner i of feature j, E[y 1[<w_i, x> + rho_i >= b] z_j] is of order 1/d.
+lemC.9 | Lem C.9 | 1068 | upper
+  Maximum growth: no coordinate <w_i, M_j> grows faster than O(lr/d) per step.
+lemC.10 | Lem C.10 | 1076 | upper
+  Non-signal growth: a coordinate that is not a potential winner grows slower by the activation probability
+  times a power of log d.
+lemC.18 | Lem C.18 | 1374 | tight
+  All winners of feature j grow at the same rate E[y loss' z_j], up to O(k^1.5/d^2).
+lemC.19 | Lem C.19 | 1393 | upper
+  Once every neuron is nearly a singleton, at most O(k) neurons (up to d^c) have |<w_i, x>| >= b/10 on an
+  input.
+lemH.1 | Lem H.1 | 2804 | lower
+  Mass near the boundary: P(|<w_star, z>| <= t) is O(t + 1/sqrt(k)) and at least Omega(t) -
+  O(log(k)/sqrt(k)).
+lemB.2 | Lem B.2 | 718 | qualitative
+  Lottery at initialisation: every feature has at least d^(gamma c0/4) sure winners (the text prints d^(7
+  c0/4)) and at most d^(2 gamma c0) potential winners, and every neuron leans on O(1) features only.
+thmC.1 | Thm C.1 | 778 | qualitative
+  Phase I, t <= T_b: sure winners stay sure, no neuron becomes a potential winner later, every neuron has O(1)
+  potential coordinates, and from T_a on the others are below sigma_w/log(d); at T_b all neurons are short.
+thmC.2 | Thm C.2 | 790 | qualitative
+  Phase II, t >= T_b: sure winners stay sure, potential winners are old ones, every neuron is short and small
+  outside O(1) coordinates, for d^O(log d)/lr steps; from T_e ~ d/lr (up to d^c) on sure winners exceed 2
+  sqrt(k) b.
+eq5.1 | Eq 5.1 | 359 | rate
+  The mixture law: a clean-trained neuron of one feature is Theta(1) M_j plus Theta(k/d) w_star_j' M_j' for
+  every other feature, from pure features too.
+sec5.purify | Sec 5.1 | 361 | qualitative
+  Feature purification: clean training leaves a small dense mixture that makes the net fragile, adversarial
+  training removes it and robustness returns.
+sec5.density | Sec 5.1 | 398 | qualitative
+  Adversarial perturbations are dense in the dictionary before adversarial training and sparse after it.
+sec6.tickets | Sec 6.1 | 456 | rate
+  At initialisation most neurons have no coefficient above sqrt(2 log d) init_scale, a share d^-c3 has exactly
+  one slightly larger, and at most a share d^-c4 has any.
+sec6.lottery | Sec 6.1 | 464 | qualitative
+  Lottery: a neuron whose start leans slightly more on one feature ends on that feature and keeps it.
+eq6.2 | Eq 6.2 | 491 | rate
+  A mixture v_i is nearly blind to natural inputs, |<v_i, x>| <= O(k/d |x|) up to logarithms, but sees the
+  dense direction, |<v_i, delta>| = Omega(k/sqrt(d) |delta|): at least sqrt(d) more, up to logarithms.
+sec6.universal | Sec 6.2 | 499 | qualitative
+  One small dense perturbation direction, -y M w_star, which depends on no net, changes the output of every
+  clean-trained net by a lot.
+sec6.transfer | Sec 6.2 | 499 | qualitative
+  A perturbation found on one clean net fools independently trained ones, because the dense direction does
+  not depend on the initialisation.
+sec6.pureinit | Sec 6.2 | 515 | qualitative
+  Started at the pure features w_i = M_i, clean training still accumulates dense mixtures.
+fig9.random | Fig 9 | 319 | qualitative
+  Adversarial training from random weights never builds the dense mixture that clean training builds and
+  adversarial training then removes.
+thm5.3a.weak | Thm 5.3(a) | 394 | qualitative
+  Weak attackers purify too: local feature purification happens whatever perturbation algorithm training
+  uses.
+fig1 | Fig 1 | 52 | qualitative
+  First-layer AlexNet filters on CIFAR-10 look purer after adversarial than after clean training.
+fig2 | Fig 2 | 71 | reported numbers
+  Angles theta = |cos| of AlexNet's filters: theta(w0, w), theta(w0, w') <= 0.2, theta(w, w') >= 0.8,
+  theta(w_i, w_j) <= 0.2 for most neurons.
+fig2.resnet | Fig 2 | 71 | reported numbers
+  The same angles for ResNet-34 trained layer by layer (Section 8.2); clean > 80% / robust 0% before, clean >
+  65% / robust > 42% after.
+fig4 | Fig 4 | 216 | reported numbers
+  Inputs are reconstructed from adversarially trained AlexNet features with average sparsity <= 4.05%.
+fig5 | Fig 5 | 241 | qualitative
+  The share of active neurons falls during clean training (WRN-28-10, CIFAR-10).
+fig6 | Fig 6 | 372 | qualitative
+  Deep-layer ResNet features lose their dense mixtures under l2(1, 0.25) adversarial training.
+fig7 | Fig 7 | 403 | qualitative
+  Adversarial perturbations of a clean net are dense; those of an adversarially trained one resemble images.
+fig8 | Fig 8 | 473 | qualitative
+  AlexNet on CIFAR-10: the winning neurons' correlation with their feature grows out of its initial lead.
+fig10 | Fig 10 | 563 | qualitative
+  Gradient ascent on the input pictures deep features of a robust net but not of a clean one.
+fig11 | Fig 11 | 603 | qualitative
+  Layer by layer (9 to 29) with robust lower layers frozen, adversarial training purifies the layer trained
+  above.
+fig12 | Fig 12 | 617 | qualitative
+  Lasso on robust features reconstructs inputs more sparsely than on clean or random ones, and robust
+  perturbations more sparsely than clean perturbations.
+fig13 | Fig 13 | 639 | qualitative
+  Purification of the 27th layer of ResNet-34 appears for all four attackers.
+rem8.2 | Rem 8.2 | 627 | reported numbers
+  Perturbations of the clean net lie in the span of the robust features: regression error < 5e-5 (AlexNet)
+  and < 1e-9 (ResNet).
+sec7.mixture | Sec 7 | 529 | qualitative
+  On a well-conditioned Gaussian mixture with linear labels clean training is already as robust as
+  adversarial training.
+sec8.2.frozen | Sec 8.2 | 608 | qualitative
+  Robust lower layers with clean-trained upper layers still have robust accuracy 0%.
+tab1 | Tab 1 | 556 | reported numbers
+  ResNet-34 robust (clean) accuracy in % for l_inf 4/255, l_inf 8/255, l2(0.5, 0.12), l2(1, 0.25): clean 0.0
+  (93.9); from random 61.4 (82.3), 45.7 (71.6), 59.8 (78.3), 42.3 (64.3); from clean 61.9 (83.9), 46.0
+  (73.7), 60.0 (79.2), 42.2 (65.5).
+""",
+)

@@ -1,0 +1,188 @@
+"""A claim is a statement with what the paper reports, what its formula predicts and what we measured."""
+
+import math
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from karat.core.statistics import Interval
+from karat.study.record import Record
+from karat.study.statement import Kind, Statement
+
+Outcome = Literal["holds", "fails", "inconclusive"]
+Verdict = Literal["holds", "fails", "inconclusive", "out of regime"]
+ClaimStatus = Literal["stated", "executable"]
+
+SCALES = ("tiny", "quick", "full")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finding:
+    """What the records of an experiment say about a statement, before its hypotheses are looked at."""
+
+    measured: float | None
+    interval: Interval | None
+    predicted: float | None
+    verdict: Outcome
+    caveat: str = ""
+    details: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Check:
+    """How a statement is tested: which experiment to run and how its records are judged.
+
+    Args:
+        claim_id: id of the statement; experiment: name in the export list;
+        scales: presets on which the check makes sense; reported: the paper's own number;
+        reading: how hidden constants and slips of the text were read;
+        hypotheses: JSON config -> the hypotheses of the statement it violates;
+        evaluate: finished records -> finding; headline: whether a summary should name it first.
+    """
+
+    claim_id: str
+    experiment: str
+    evaluate: Callable[[Sequence[Record]], Finding]
+    hypotheses: Callable[[Mapping[str, Any]], list[str]] = lambda config: []
+    reported: float | str | None = None
+    reading: str = ""
+    scales: tuple[str, ...] = SCALES
+    headline: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Claim:
+    """A statement judged on the records at hand; `verdict` is None until something was measured."""
+
+    id: str
+    paper: str
+    title: str
+    kind: Kind
+    status: ClaimStatus
+    verdict: Verdict | None
+    reported: float | str | None
+    predicted: float | None
+    measured: float | None
+    interval: Interval | None
+    scale: str | None
+    seeds: int
+    hypotheses_unmet: tuple[str, ...]
+    caveat: str
+
+
+def judge_claim(
+    statement: Statement, check: Check | None, records: Sequence[Record], scale: str | None = None
+) -> Claim:
+    """Judge a statement on the records of its experiment.
+
+    Reading: diverged and failed cells are left out of the numbers and named in the caveat; if nothing but
+    diverged cells is left the claim is `inconclusive`, if all failed it stays unjudged. A ValueError of the
+    evaluation (no crossing on the grid, say) makes it `inconclusive` and becomes the caveat; so does a lack
+    of records, while a sweep still runs. A hypothesis that any config violates puts the claim
+    `out of regime`; its numbers are kept.
+
+    Args:
+        statement: what the paper says; check: how it is tested, None if it cannot be yet;
+        records: cells of the check's experiment (others are ignored); scale: the preset they belong to.
+    """
+    if check is None:
+        return _claim(statement, None, scale)
+    if check.claim_id != statement.id:
+        raise ValueError(f"the check of {check.claim_id!r} cannot judge the claim {statement.id!r}.")
+    own = [record for record in records if record.experiment == check.experiment]
+    done = [record for record in own if record.status == "done"]
+    unmet = tuple(dict.fromkeys(name for record in own for name in _unmet(check, record)))
+    lost = _lost_cells(own)
+    if not done:
+        verdict: Verdict | None = "inconclusive" if any(r.status == "diverged" for r in own) else None
+        return _claim(statement, check, scale, records=own, verdict=verdict, unmet=unmet, caveats=[lost])
+    try:
+        finding = check.evaluate(done)
+    except KeyError as error:
+        missing = f"The records hold no value {error}: they are older than this check, run it again."
+        return _claim(statement, check, scale, records=own, unmet=unmet, caveats=[missing, lost])
+    except ValueError as error:
+        finding = Finding(
+            measured=None, interval=None, predicted=None, verdict="inconclusive", caveat=_sentence(error)
+        )
+    except (IndexError, ArithmeticError):
+        few = "The records found so far are too few to judge it."
+        finding = Finding(measured=None, interval=None, predicted=None, verdict="inconclusive", caveat=few)
+    return _claim(
+        statement,
+        check,
+        scale,
+        records=own,
+        verdict="out of regime" if unmet else finding.verdict,
+        finding=finding,
+        unmet=unmet,
+        caveats=[finding.caveat, lost],
+    )
+
+
+def claim_json(claim: Claim) -> dict[str, Any]:
+    """Return the claim as strict JSON: the interval as [low, high], numbers that are not finite as null."""
+    interval = claim.interval
+    ends = None if interval is None else [_finite(interval.low), _finite(interval.high)]
+    plain = vars(claim) | {
+        "reported": claim.reported if isinstance(claim.reported, str) else _finite(claim.reported),
+        "predicted": _finite(claim.predicted),
+        "measured": _finite(claim.measured),
+        "interval": None if ends is None or None in ends else ends,
+        "hypotheses_unmet": list(claim.hypotheses_unmet),
+    }
+    return plain
+
+
+def _claim(
+    statement: Statement,
+    check: Check | None,
+    scale: str | None,
+    *,
+    records: Sequence[Record] = (),
+    verdict: Verdict | None = None,
+    finding: Finding | None = None,
+    unmet: tuple[str, ...] = (),
+    caveats: Sequence[str] = (),
+) -> Claim:
+    return Claim(
+        id=statement.id,
+        paper=statement.paper,
+        title=statement.title,
+        kind=statement.kind,
+        status="stated" if check is None else "executable",
+        verdict=verdict,
+        reported=None if check is None else check.reported,
+        predicted=finding.predicted if finding else None,
+        measured=finding.measured if finding else None,
+        interval=finding.interval if finding else None,
+        scale=scale,
+        seeds=len({record.seed for record in records}),
+        hypotheses_unmet=unmet,
+        caveat=" ".join(filter(None, caveats)),
+    )
+
+
+def _unmet(check: Check, record: Record) -> list[str]:
+    """The hypotheses that a record violates, also where its settings give them no numbers."""
+    try:
+        return check.hypotheses(record.config)
+    except (ValueError, ArithmeticError):
+        return ["settings for which the hypotheses can be computed"]
+
+
+def _lost_cells(records: Sequence[Record]) -> str:
+    """Say how many cells diverged or failed, or nothing."""
+    count = Counter(record.status for record in records)
+    parts = [f"{count[status]} {status}" for status in ("diverged", "failed") if count[status]]
+    return f"Left out of {len(records)} cells: {', '.join(parts)}." if parts else ""
+
+
+def _sentence(error: ValueError) -> str:
+    text = " ".join(str(error).split()) or "The evaluation failed without a reason"
+    return text[0].upper() + text[1:].rstrip(".") + "."
+
+
+def _finite(value: float | None) -> float | None:
+    return value if value is not None and math.isfinite(value) else None

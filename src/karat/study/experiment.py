@@ -1,0 +1,189 @@
+"""An experiment is one question with named scales; a cell is one config and one seed of it."""
+
+import importlib
+import itertools
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal
+
+from karat.study.config import config_from_json, config_to_json, hints, read, require_setting
+from karat.study.grid import require_few_cells
+from karat.study.record import config_hash
+from karat.study.source import remember, source_modules
+
+if TYPE_CHECKING:
+    import torch
+
+Part = Literal["theory", "images"]
+"""What a question is asked of: the papers' own data models, or deep networks on images."""
+
+Values = dict[str, Any]
+"""What an experiment measures: plain JSON values by name (numbers, flags, texts, lists for curves)."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Preset:
+    """One scale of an experiment: a config, the axes varied around it, and the number of seeds.
+
+    Args:
+        config: frozen dataclass; grid: setting -> its values, the cells are their product;
+        points: settings changed together, for designs that are no product; each takes the whole grid;
+        seeds: how many, counted from 0;
+        cell_seconds: rough CPU time of one cell, to start cheap experiments first and to tell the time left.
+    """
+
+    config: Any
+    grid: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+    points: tuple[Mapping[str, Any], ...] = ({},)
+    seeds: int
+    cell_seconds: float = 1.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Experiment:
+    """One question: a config class, presets `tiny`, `quick`, `full`, and the function that measures.
+
+    Args:
+        name: "paper.item", the key of the export list; title: the question; paper: key of the paper;
+        presets: scale -> preset; run: (config, generator) -> values, raising `Diverged` when training does;
+        part: "images" for the deep experiments, which cost minutes where the theory costs seconds;
+        undefined: name of a value -> when it has no number or is infinite; a record holds None for such a
+            NaN. A run with any other NaN or infinity among its values has diverged.
+    """
+
+    name: str
+    title: str
+    paper: str
+    presets: Mapping[str, Preset]
+    run: Callable[[Any, "torch.Generator"], Values]
+    part: Part = "theory"
+    undefined: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        # Experiments are made while their module is imported, perhaps by a script that runs them later.
+        for module in source_modules(self) if self.presets else ():
+            remember(module)
+
+    def preset(self, scale: str) -> Preset:
+        """Return the preset of a scale; the message of an unknown one lists those there are."""
+        if scale not in self.presets:
+            listed = ", ".join(self.presets)
+            raise ValueError(f"`{self.name}` has no scale `{scale}`; its scales are {listed}.")
+        return self.presets[scale]
+
+    def config(self, values: Mapping[str, Any]) -> Any:
+        """Return the typed config behind the JSON of a record."""
+        return config_from_json(type(next(iter(self.presets.values())).config), values)
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One config and one seed of an experiment, named by the experiment's name."""
+
+    experiment: str
+    config: Any
+    seed: int
+
+    @cached_property
+    def config_json(self) -> dict[str, Any]:
+        """The config as strict JSON."""
+        return config_to_json(self.config)
+
+    @cached_property
+    def config_hash(self) -> str:
+        """Sixteen hex digits that name experiment and config in every process."""
+        return config_hash(self.experiment, self.config_json)
+
+    @property
+    def key(self) -> tuple[str, str, int]:
+        """What names the cell in a store."""
+        return self.experiment, self.config_hash, self.seed
+
+    def with_seed(self, seed: int) -> "Cell":
+        """Return the same config with another seed, sharing its JSON: a million cells must fit in memory."""
+        other = Cell(self.experiment, self.config, seed)
+        vars(other).update(config_json=self.config_json, config_hash=self.config_hash)
+        return other
+
+
+def cells(
+    experiment: Experiment,
+    scale: str,
+    seeds: int | None = None,
+    overrides: Mapping[str, Any] | None = None,
+    grid: Mapping[str, Sequence[Any]] | None = None,
+) -> list[Cell]:
+    """Return the cells of a scale: the product of the grid axes, then the seeds 0, ..., seeds - 1 of each.
+
+    Args:
+        experiment: the question; scale: name of a preset; seeds: instead of the preset's;
+        overrides: settings as text or typed values; one that is an axis of the grid collapses it;
+        grid: further axes, or other values for those of the preset.
+    """
+    preset = experiment.preset(scale)
+    known = hints(preset.config)
+    fixed = {name: _setting(experiment, known, name, value) for name, value in (overrides or {}).items()}
+    count = preset.seeds if seeds is None else seeds
+    if isinstance(count, bool) or not isinstance(count, int) or count < 1:
+        raise ValueError(f"`seeds` of `{experiment.name}` must be a whole number >= 1, got {count!r}.")
+    for name in grid or {}:
+        require_setting(name, known, experiment.name)
+        if name in fixed:
+            raise ValueError(f"`{name}` of `{experiment.name}` cannot be set and be an axis at once.")
+    varied_axes = {name: axis for name, axis in {**preset.grid, **(grid or {})}.items() if name not in fixed}
+    axes = require_few_cells(varied_axes, len(preset.points), count, experiment.name)
+    configs = []
+    for point, values in itertools.product(preset.points, itertools.product(*axes.values())):
+        varied = {**point, **dict(zip(axes, values, strict=True))}
+        typed = {name: _setting(experiment, known, name, value) for name, value in varied.items()}
+        configs.append(_config(preset.config, typed | fixed))
+    # Overrides can make points coincide; each config runs once.
+    firsts = (Cell(experiment.name, config, 0) for config in configs)
+    unique = {cell.config_hash: cell for cell in firsts}
+    return [cell.with_seed(seed) for cell in unique.values() for seed in range(count)]
+
+
+def find_experiment(name: str) -> Experiment:
+    """Return karat's experiment of that name, or the one at "package.module:ATTRIBUTE" of the user's code.
+
+    An experiment found at an address carries the address as its name, so that worker processes find it too.
+    """
+    if ":" in name:
+        return replace(_imported(name), name=name)
+    from karat.study.registry import EXPERIMENTS  # the list imports this module
+
+    if name not in EXPERIMENTS:
+        close = get_close_matches(name, EXPERIMENTS, n=1)
+        meant = f" (did you mean `{close[0]}`?)" if close else ""
+        listed = ", ".join(EXPERIMENTS) or "not there yet"
+        raise ValueError(f"there is no experiment `{name}`{meant}; the experiments are {listed}.")
+    return EXPERIMENTS[name]
+
+
+def _imported(name: str) -> Experiment:
+    module, _, attribute = name.partition(":")
+    if module not in sys.modules:
+        remember(module)
+    try:
+        found = getattr(importlib.import_module(module), attribute)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise ValueError(f"there is no experiment at `{name}`: {error}.") from error
+    if not isinstance(found, Experiment):
+        raise ValueError(f"`{name}` is a {type(found).__name__}, not an Experiment.")
+    return found
+
+
+def _setting(experiment: Experiment, known: Mapping[str, Any], name: str, value: Any) -> Any:
+    require_setting(name, known, experiment.name)
+    return read(value, known[name], name, experiment.name, text=isinstance(value, str))
+
+
+def _config(base: Any, values: Mapping[str, Any]) -> Any:
+    """Replace settings; whatever the config's own checks say comes out as a ValueError of one line."""
+    try:
+        return replace(base, **values)
+    except (TypeError, ValueError) as error:
+        raise ValueError(" ".join(str(error).split())) from error

@@ -1,0 +1,129 @@
+"""A record is everything that is kept of one finished cell."""
+
+import hashlib
+import json
+import math
+import platform
+from collections.abc import Mapping
+from dataclasses import MISSING, dataclass, fields
+from functools import cached_property
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any, Literal, cast, get_args
+
+from karat.study.config import decode, encode
+
+if TYPE_CHECKING:
+    import torch
+
+Status = Literal["done", "diverged", "failed"]
+STATUSES: tuple[str, ...] = get_args(Status)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Record:
+    """The result of one cell, small and plain, with what is needed to compute it again.
+
+    Args:
+        experiment: name; config: strict JSON of the config; seed: of the cell's generator;
+        status: `done`, `diverged` (also a result) or `failed` (computed again by the next run);
+        values: what was measured, None where the experiment declares that there may be no number; error: one
+            line when not done;
+        cpu_seconds, peak_memory_mb: cost of the cell; version: of karat; source: hash of the source code that
+            computed it, empty if unknown; environment: versions, threads, architecture.
+    """
+
+    experiment: str
+    config: dict[str, Any]
+    seed: int
+    status: Status
+    values: dict[str, Any]
+    error: str | None
+    cpu_seconds: float
+    peak_memory_mb: float = 0.0
+    version: str
+    source: str = ""
+    environment: dict[str, Any]
+
+    @cached_property
+    def config_hash(self) -> str:
+        """Sixteen hex digits that name experiment and config in every process."""
+        return config_hash(self.experiment, self.config)
+
+    @property
+    def key(self) -> tuple[str, str, int]:
+        """What names the record's cell in a store."""
+        return self.experiment, self.config_hash, self.seed
+
+    @property
+    def finished(self) -> bool:
+        """Whether the cell has its result; a failed one is computed again by the next run."""
+        return self.status != "failed"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the record as strict JSON values, the words "inf" and "nan" standing for the numbers."""
+        plain = encode({field.name: getattr(self, field.name) for field in fields(self)})
+        return cast(dict[str, Any], plain)
+
+    def to_json(self) -> str:
+        """Return the record as one line of strict JSON; values and settings keep their order."""
+        return json.dumps(self.to_dict(), separators=(",", ":"), allow_nan=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> "Record":
+        """Rebuild the record; the words "inf", "-inf" and "nan" among its values become numbers again."""
+        raw = json.loads(text)
+        names = {field.name for field in fields(cls)}
+        needed = {field.name for field in fields(cls) if field.default is MISSING}
+        if not isinstance(raw, dict) or not needed <= set(raw) <= names or raw["status"] not in STATUSES:
+            raise ValueError("the text is not a record of karat.")
+        return cls(**raw | {"values": decode(raw["values"])})
+
+
+def number(value: Any) -> float:
+    """Return a measured value as a float for arithmetic; NaN stands for the missing one.
+
+    >>> number(2), number(None)
+    (2.0, nan)
+    """
+    return math.nan if value is None else float(value)
+
+
+def canonical(value: Any) -> str:
+    """Return strict JSON on one line with sorted keys: equal values give equal texts.
+
+    >>> canonical({"tau": 0.1, "d": 3})
+    '{"d":3,"tau":0.1}'
+    """
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+def config_hash(experiment: str, config: Mapping[str, Any]) -> str:
+    """Return sixteen hex digits of the SHA-256 of experiment and config, whatever the order of the settings.
+
+    >>> config_hash("toy", {"d": 3, "tau": 0.1}) == config_hash("toy", {"tau": 0.1, "d": 3})
+    True
+    """
+    text = canonical({"experiment": experiment, "config": dict(config)})
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def cell_generator(seed: int) -> "torch.Generator":
+    """Return the generator of a cell: it depends on the seed alone.
+
+    Reading: equal seeds share their randomness across configs on purpose, so that curves over a setting are
+    compared on the same draws.
+    """
+    import torch  # on use, so that listing records needs no torch
+
+    return torch.Generator().manual_seed(seed)
+
+
+def environment(threads: int) -> dict[str, Any]:
+    """Return what can change the last digits of a result: versions, threads, architecture."""
+    libraries = ("torch", "numpy", "scipy", "numba", "clarabel")
+    return {
+        "python": platform.python_version(),
+        **{name: version(name) for name in libraries},
+        "threads": threads,
+        "machine": platform.machine(),
+    }

@@ -1,0 +1,155 @@
+"""What the features experiments measure, and malformed settings."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+
+from karat.data import majority_law, parity_law
+from karat.data.pattern_dictionary import PatternDictionary
+from karat.lab.execute import execute
+from karat.papers.features.bounds import movement_bound
+from karat.papers.features.checks.reported import METHODS, REPORTED
+from karat.papers.features.experiments.cube import effort
+from karat.papers.features.experiments.explicit_net import explicit_net
+from karat.papers.features.experiments.landmarks import label_strength, movement
+from karat.papers.features.experiments.learning import (
+    Config,
+    draw,
+    learn_features,
+    rescaled_one_step,
+    without_structure,
+)
+from karat.papers.features.experiments.tables import TINY
+from karat.papers.features.experiments.teachers import classical_minimum
+from karat.study.claim import judge_claim
+from karat.study.experiment import cells
+from karat.study.registry import CHECKS, EXPERIMENTS, get_statement
+
+
+def test_a_run_away_from_the_printed_size_is_out_of_regime(records):
+    check = CHECKS["features.tab1"]
+    claim = judge_claim(get_statement(check.claim_id), check, records(check.experiment), "tiny")
+    assert claim.verdict == "out of regime"
+    assert claim.hypotheses_unmet[0].startswith("Tab 1: d = 500")
+
+
+def test_every_cell_of_the_tables_is_reported():
+    assert len(REPORTED) == 8
+    assert all(set(cells) == set(METHODS) for cells in REPORTED.values())
+    assert REPORTED["tab1", ""]["ntk"].test == 86.4
+    assert REPORTED["tab3", "d=2000"]["one_step"].cos == 0.560
+
+
+def test_same_seed_gives_the_same_record():
+    cell = cells(EXPERIMENTS["features.tab1"], "tiny", 1, {"methods": ("network", "rf")})[0]
+    assert execute(cell).values == execute(cell).values
+
+
+def test_nothing_but_the_cosines_of_the_start_depends_on_d():
+    first, second = (
+        execute(cells(EXPERIMENTS["features.tab3"], "tiny", 1, {"d": d})[0]).values for d in (20, 5000)
+    )
+    for name in ("network_test", "ntk_test", "two_step_hinge", "step1_cos", "step2_cos_mean"):
+        assert first[name] == second[name]
+    assert first["rf_cos"] > 2 * second["rf_cos"]
+
+
+def test_pattern_space_and_input_space_find_the_same_direction():
+    config = replace(TINY, methods=(), pictures=False)
+    cosines = []
+    for engine in ("reduced", "input"):
+        problem = draw(replace(config, engine=engine), torch.Generator().manual_seed(0))
+        stages = learn_features(config, problem)
+        cosines.append(float(stages.two.cosines(problem.direction).abs().mean()))
+    assert all(value > 0.99 for value in cosines)
+
+
+def test_rescaling_changes_lengths_and_keeps_directions():
+    problem = draw(replace(TINY, methods=()), torch.Generator().manual_seed(0))
+    stages = learn_features(TINY, problem)
+    rescaled = rescaled_one_step(stages)
+    want = torch.linalg.vector_norm(stages.two.net.W, dim=1)
+    assert torch.allclose(torch.linalg.vector_norm(rescaled.net.W, dim=1), want, rtol=1e-5)
+    direction = problem.direction
+    assert torch.allclose(rescaled.cosines(direction), stages.one.cosines(direction), atol=1e-6)
+
+
+def test_unmatched_settings_are_refused_in_one_sentence():
+    base = {"d": 30, "D": 20, "k": 5, "n": 10, "pairs": 2, "steps": 5}
+    for change, message in (
+        ({"dictionary": "incoherent", "engine": "reduced"}, "cannot be reduced: the patterns are not orth"),
+        ({"optimiser": "adam", "engine": "reduced"}, "treats coordinates one by one"),
+        ({"sigma_zeta": 0.1, "engine": "reduced"}, "input noise leaves the span"),
+        ({"D": 40}, "must be at most `d` = 30, got 40"),
+        ({"methods": ("svm",)}, "must be one of"),
+        ({"lr_a": ()}, "at least one rate"),
+        ({"task": "hidden"}, "cannot remove the structure"),
+        ({"sigma_xi": 0.0, "second_step": "closed"}, "only with sigma_xi > 0"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            Config(**(base | change))
+
+
+def test_a_general_dictionary_goes_through_input_space():
+    config = Config(d=30, D=20, k=5, n=10, pairs=2, steps=5, dictionary="incoherent")
+    assert not config.reduced
+
+
+@pytest.mark.parametrize("law", [parity_law(5), parity_law(3, p_o=0.1), majority_law(5)])
+def test_the_explicit_net_is_right_on_every_count(law):
+    generator = torch.Generator().manual_seed(0)
+    model = PatternDictionary.draw(law, d=12, D=8, generator=generator)
+    samples = model.sample(2000, generator=generator)
+    net = explicit_net(model)
+    assert net.m == 3 * (law.k + 1)
+    assert float((net(samples.x) - samples.y).abs().max()) < 1e-9
+
+
+def test_the_classical_minimum_is_the_first_one():
+    assert classical_minimum((3, 5, 9, 15, 40), (0.9, 0.5, 0.7, 0.6, 0.3)) == 5
+    assert classical_minimum((3, 5, 9), (0.9, 0.5, 0.4)) is None
+
+
+def test_label_strength_is_the_slope_of_the_hinge_loss_and_bounds_it_from_below():
+    config = replace(TINY, methods=())
+    generator = torch.Generator().manual_seed(0)
+    problem = without_structure(config, draw(config, generator), generator)
+    x, y = problem.train.x.double(), problem.train.y.double()
+    net = problem.start.net
+    H = (x @ net.W[: config.pairs].double().T + net.b[: config.pairs].double()).clamp(0, 1)
+    a = torch.zeros(config.pairs, dtype=torch.float64, requires_grad=True)
+    (1 - y * (H @ a)).clamp_min(0).mean().backward()
+    strength = label_strength(problem)
+    assert strength == pytest.approx(float(a.grad.norm()), rel=1e-4)
+    for norm in (1e-3, 1.0, 30.0):
+        best = -a.grad / a.grad.norm() * norm
+        loss = float((1 - y * (H @ best)).clamp_min(0).mean())
+        assert loss >= 1 - norm * strength - 1e-5
+    assert float((1 - y * (H @ best) * 1e-4).clamp_min(0).mean()) == pytest.approx(
+        1 - 3e-3 * strength, abs=1e-6
+    )
+
+
+def test_effort_is_the_smallest_over_all_numbers_of_queries_and_tolerances():
+    size = torch.rand(12, 20, generator=torch.Generator().manual_seed(0), dtype=torch.float64) / 8
+    tolerances = size.flatten().tolist()
+    found = [12.0]
+    for q in range(1, 21):
+        for tau in tolerances:
+            seen = sum(any(float(v) >= tau for v in row[:q]) for row in size)
+            if seen >= 11:
+                found.append(max(q, 1 / tau))
+    assert effort(size) == pytest.approx(min(found))
+    assert effort(torch.zeros(12, 3)) == 12.0
+
+
+def test_movement_is_compared_with_the_bound_of_every_neuron():
+    problem = draw(replace(TINY, methods=()), torch.Generator().manual_seed(0))
+    net = problem.start.net
+    W = net.W.clone()
+    W[3, 0] += 0.5
+    share, worst = movement(net, net.replace(W=W), steps=10, lr=0.01)
+    assert share == pytest.approx(0.5 / float(net.W.norm()), rel=1e-4)
+    bound = movement_bound(steps=10, lr=0.01, decay=0.0, length=0.0, top=float(net.a[3]))
+    assert worst == pytest.approx(0.5 / bound, rel=1e-4)

@@ -1,0 +1,192 @@
+"""What the purification experiments measure, and malformed settings."""
+
+import math
+from dataclasses import replace
+
+import pytest
+import torch
+from scipy.stats import binom
+
+from karat.attacks import Steepest, run_attack
+from karat.core.ball import Ball
+from karat.core.divergence import Diverged
+from karat.lab.execute import execute
+from karat.nets import OddTwoLayer
+from karat.papers.purification.checks.data import small_ball, support
+from karat.papers.purification.checks.settings import worst_case
+from karat.papers.purification.experiments.evaluate import require_awake
+from karat.papers.purification.experiments.l2 import J
+from karat.papers.purification.experiments.regime import Regime, split
+from karat.papers.purification.experiments.small_ball import Config, run
+from karat.papers.purification.experiments.ties import TiesToPlus, Wake
+from karat.probes.oracle import HardThreshold
+from karat.study.claim import judge_claim
+from karat.study.experiment import cells
+from karat.study.record import Record
+from karat.study.registry import CHECKS, EXPERIMENTS, get_statement
+from karat.training.odd import GrowingBias, OddClassifier, TwoStageBias
+
+
+def test_theorems_at_finite_size_are_out_of_regime_with_their_numbers(records):
+    check = CHECKS["purification.thm5.3b"]
+    claim = judge_claim(get_statement(check.claim_id), check, records("purification.l2"), "tiny")
+    assert claim.verdict == "out of regime"
+    assert any("full-batch" in sentence for sentence in claim.hypotheses_unmet)
+    assert claim.measured is not None
+
+
+def test_same_seed_gives_the_same_record():
+    cell = cells(EXPERIMENTS["purification.pureinit"], "tiny", 1, {"clean_steps": 5, "robust_steps": 5})[0]
+    assert execute(cell).values == execute(cell).values
+
+
+def test_exploding_training_is_recorded_as_diverged():
+    cell = cells(EXPERIMENTS["purification.scaling"], "tiny", 1, {"step": 1e30})[0]
+    record = execute(cell)
+    assert record.status == "diverged"
+    assert "diverged at step" in (record.error or "")
+
+
+def test_collapsed_net_is_never_counted_as_robust():
+    model = J.draw_model(torch.Generator().manual_seed(0))
+    asleep = J.draw_net(model, torch.Generator().manual_seed(1)).replace(b=torch.tensor(-10.0))
+    with pytest.raises(Diverged, match="collapsed, no neuron wakes on 100%"):
+        require_awake(asleep, model.sample(50, generator=torch.Generator(), dtype=torch.float32).x, 7)
+
+
+def test_equal_seeds_share_model_and_test_points_across_settings():
+    def drawn(config: Regime) -> torch.Tensor:
+        draws = split(torch.Generator().manual_seed(3), 2)
+        return config.draw_model(draws[0]).sample(5, generator=draws[1]).x
+
+    assert torch.equal(drawn(J), drawn(replace(J, clean_steps=5, tau_factor=0.1)))
+
+
+def test_schedules_are_named_strategies():
+    assert isinstance(J.bias(), TwoStageBias)
+    paper = replace(J, schedule="paper", decay=None)
+    assert isinstance(paper.bias(), GrowingBias)
+    assert paper.bias()(0.0, 1e9) == pytest.approx(30**-0.5001)
+    assert paper.lam == pytest.approx(math.log(math.log(math.log(200))))
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"k": 300}, "`k` of `Regime` must be at most `d` = 200, got 300"),
+        ({"p": 1.0}, "`p` of `Regime` must be 2 or inf, got 1"),
+        ({"ramp": 2.0}, "`ramp` of `Regime` must be a finite number"),
+        ({"clean_steps": -1}, "`clean_steps` of `Regime` must be a whole number >= 0"),
+    ],
+)
+def test_wrong_settings_are_refused(settings, message):
+    with pytest.raises(ValueError, match=message):
+        replace(J, **settings)
+
+
+def test_a_sleeping_net_predicts_plus_one():
+    net = OddTwoLayer(torch.eye(2), torch.tensor(-1.0))
+    x, y = torch.tensor([[0.5, 0.0], [0.5, 0.0], [3.0, 0.0], [-3.0, 0.0]]), torch.tensor([1.0, -1, 1, 1])
+    margin, gradient = TiesToPlus(OddClassifier(net)).margin_and_gradient(x, y)
+    assert (margin > 0).tolist() == [True, False, True, False]
+    assert gradient[:2].abs().max() == 0
+    assert torch.equal(margin[2:], OddClassifier(net).margin(x[2:], y[2:]))
+
+
+def test_the_oracle_is_right_wherever_the_code_is_zero():
+    model = replace(J, d=40, k=10).draw_model(torch.Generator().manual_seed(0))
+    test = model.sample(2000, generator=torch.Generator().manual_seed(1))
+    hard = HardThreshold(model.M, model.w_star, 0.5 / math.sqrt(10))
+    empty = (test.z == 0).all(dim=1)
+    assert empty.any()
+    assert (TiesToPlus(hard).margin(test.x, test.y)[empty] > 0).all()
+    assert not (hard.margin(test.x, test.y)[empty] > 0).any()
+
+
+@pytest.mark.parametrize("p", [2.0, math.inf])
+def test_waking_one_neuron_breaks_where_the_gradient_is_zero(p):
+    W = torch.tensor([[1.0, 0.5], [0.1, -0.3]])
+    net = OddTwoLayer(W, torch.tensor(-1.0))
+    x, y, ball = torch.zeros(1, 2), torch.ones(1), Ball(p, 0.95)
+    classifier = TiesToPlus(OddClassifier(net))
+    assert run_attack(Steepest(), classifier, x, y, ball).error == 0
+    reach = 0.95 * float(torch.linalg.vector_norm(W[0], ord=2 if p == 2 else 1))
+    broken = run_attack(Wake(net), classifier, x, y, ball)
+    assert broken.error == 1
+    assert float(broken.margin) == pytest.approx(1 - reach, abs=1e-6)
+    assert run_attack(Wake(net), classifier, x, y, ball.with_tau(0.6)).error == 0
+
+
+def test_a_worst_case_holds_only_if_certificates_agree():
+    low, high = [0.10, 0.11, 0.12], [0.30, 0.31, 0.32]
+    assert worst_case(low, low, 0.25).verdict == "holds"
+    assert worst_case(low, high, 0.25).verdict == "inconclusive"
+    assert worst_case(low, [], 0.25).verdict == "inconclusive"
+    assert worst_case(high, [], 0.25).verdict == "fails"
+    assert "the certified end is 0.310" in worst_case(low, high, 0.25).caveat
+
+
+def test_counts_of_codes_follow_the_binomial_law():
+    config = Config(k=16, n=4000)
+    values = run(config, torch.Generator().manual_seed(0))
+    law = binom(config.d, values["expected_support"] / config.d)
+    counts = values["support_counts"]
+    expected = law.pmf(range(len(counts))) * config.n
+    # Each count is binomial; 5 standard deviations over some 15 of them: false alarm below 1e-5.
+    assert sum(counts) == config.n
+    assert all(abs(c - e) <= 5 * math.sqrt(e) + 1 for c, e in zip(counts, expected, strict=True))
+    assert values["boundary_mass"][0] >= counts[0] / config.n  # z = 0 is on the boundary
+
+
+def _codes(k, seed, **values):
+    return Record(
+        experiment="purification.small_ball",
+        config={"k": k},
+        seed=seed,
+        status="done",
+        values={"t": [0.1, 0.2], **values},
+        error=None,
+        cpu_seconds=0.0,
+        version="0",
+        environment={},
+    )
+
+
+def test_supports_that_do_not_grow_with_k_are_not_of_order_k():
+    def records(sizes):
+        rows = [(k, [0] * on + [100]) for k, on in sizes]
+        return [
+            _codes(k, s, support_counts=[*row, s], expected_support=len(row) - 1)
+            for k, row in rows
+            for s in (0, 1, 2)
+        ]
+
+    assert support(records([(16, 3), (32, 5), (64, 10)])).verdict == "holds"
+    assert support(records([(16, 10), (32, 10), (64, 10)])).verdict == "fails"
+
+
+@pytest.mark.parametrize(
+    ("mass", "verdict"),
+    [
+        (lambda k, t: 1.2 * t + 1 / math.sqrt(k), "holds"),
+        (lambda k, t: t * (8 / k) ** 0.5, "fails"),  # too little mass as k grows
+        (lambda k, t: 0.02 * math.sqrt(k) * t, "fails"),  # too much
+    ],
+)
+def test_mass_near_the_boundary_is_of_order_t_with_constants_that_do_not_move(mass, verdict):
+    found = [
+        _codes(k, seed, boundary_mass=[mass(k, t) * (1 + 0.01 * seed) for t in (0.1, 0.2)])
+        for k in (8, 64)
+        for seed in (0, 1, 2)
+    ]
+    assert small_ball(found).verdict == verdict
+
+
+def test_movement_and_printed_radii_are_recorded(records):
+    for record in records("purification.linf"):
+        values = record.values
+        assert values["movement_curve"][0] == 0
+        assert values["movement_curve"][-1] == pytest.approx(values["movement"], rel=1e-5)
+        k = record.config["k"]
+        assert (values["fall_radius"], values["hold_radius"]) == (k**-2, k**-1.75)
+        assert values["robust_certified_at_hold"] >= values["robust_certified"]  # a smaller radius

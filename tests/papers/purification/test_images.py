@@ -1,0 +1,273 @@
+"""Deep image experiments: frozen layers, checkpoints of cells, verdicts on known numbers, the table."""
+
+import math
+from dataclasses import replace
+
+import pytest
+import torch
+
+from karat.nets.networks import build_network
+from karat.papers.purification.checks.images import (
+    PRINTED_EXPONENT,
+    angles,
+    attackers,
+    frozen,
+    layer_angles,
+    layer_by_layer,
+    table,
+)
+from karat.papers.purification.experiments.freezing import FREEZING, frozen_below
+from karat.papers.purification.experiments.image_setting import load, source_or_digits
+from karat.papers.purification.experiments.table1 import TABLE1
+from karat.papers.purification.experiments.theta import THETA
+from karat.papers.purification.printed_table1 import ATTACKERS, PRINTED, reported_text
+from karat.report.summary_table import table_of
+from karat.study.record import Record, cell_generator
+from karat.study.registry import CHECKS
+
+TINY = THETA.preset("tiny").config
+
+
+def _generator(seed=0):
+    return torch.Generator().manual_seed(seed)
+
+
+def _record(experiment, config, **values):
+    return Record(
+        experiment=experiment,
+        config=config,
+        seed=0,
+        status="done",
+        values=values,
+        error=None,
+        cpu_seconds=1.0,
+        version="0",
+        environment={},
+    )
+
+
+def test_all_image_experiments_are_marked_and_have_three_scales():
+    for experiment in (TABLE1, THETA, FREEZING):
+        assert experiment.part == "images"
+        assert list(experiment.presets) == ["tiny", "quick", "full"]
+        assert experiment.presets["tiny"].config.source == "digits"
+
+
+def test_digits_are_framed_to_32_pixels_and_stand_in_without_colour_images(monkeypatch):
+    images = load(TINY, _generator())
+    assert images.x.shape == (160, 1, 32, 32)
+    assert images.x_test.shape == (60, 1, 32, 32)
+    assert not bool(images.x[:, :, :2].any())
+    monkeypatch.delenv("KARAT_DATA", raising=False)
+    assert source_or_digits("cifar10") == "digits"
+
+
+def test_what_lies_below_is_the_robust_net_and_the_rest_is_drawn_anew():
+    robust = build_network("resnet:2", 2, generator=_generator(1))
+    robust.stem.weight.data.add_(1)
+    robust.stages[0][0].norm1.running_mean.add_(3)
+    robust.head.weight.data.add_(1)
+    fresh = build_network("resnet:2", 2, generator=_generator(2))
+    drawn = {name: tensor.clone() for name, tensor in fresh.state_dict().items()}
+    net, below = frozen_below(robust, "stages.0.1.first", fresh)
+    state = net.state_dict()
+    assert all(torch.equal(state[name], robust.state_dict()[name]) for name in below)
+    assert all(torch.equal(state[name], drawn[name]) for name in state if name not in below)
+    assert "stages.0.0.norm1.running_mean" in below
+    assert not net.stem.weight.requires_grad
+    assert net.head.weight.requires_grad
+    assert frozen_below(robust, "stem", fresh)[1] == {}
+
+
+def test_layers_that_are_not_there_are_refused():
+    config = replace(FREEZING.preset("tiny").config, layers=("conv9",), n=50)
+    with pytest.raises(ValueError, match="`layers` of `Config` must be among stem, "):
+        FREEZING.run(config, _generator())
+
+
+def test_a_cell_resumed_from_its_checkpoints_gives_the_same_values(tmp_path, monkeypatch):
+    """The second run finds all stages finished; wiping one stage makes it train that one again."""
+    config = replace(TINY, n=64, clean_epochs=1, test=20, attacked=10)
+    monkeypatch.delenv("KARAT_CHECKPOINTS", raising=False)
+    plain = THETA.run(config, cell_generator(0))
+    monkeypatch.setenv("KARAT_CHECKPOINTS", str(tmp_path))
+    first = THETA.run(config, cell_generator(0))
+    files = sorted(path.name for path in tmp_path.rglob("*.pt"))
+    assert files == ["clean.pt", "control.pt", "robust.pt"]
+    next(tmp_path.rglob("robust.pt")).unlink()
+    assert first == plain == THETA.run(config, cell_generator(0))
+
+
+@pytest.mark.parametrize(
+    ("experiment", "settings", "message"),
+    [
+        (THETA, {"attacker": "l7:1"}, "an attacker is linf:RADIUS"),
+        (TABLE1, {"attackers": ()}, "`attackers` of `Config` must name at least one attacker"),
+        (TABLE1, {"n": 1}, "`n` of `Config` must be a whole number >= 2"),
+        (FREEZING, {"layers": ()}, "`layers` of `Config` must name at least one convolution"),
+        (FREEZING, {"lr": -1.0}, "`lr` of `Config` must be a finite number > 0"),
+    ],
+)
+def test_wrong_settings_are_refused(experiment, settings, message):
+    with pytest.raises(ValueError, match=message):
+        replace(experiment.preset("tiny").config, **settings)
+
+
+def _angles(exponent, **changes):
+    values = {
+        "decay_exponent": exponent,
+        "filters": [10, 10],
+        "live": [10, 8],
+        "chance": [0.04, 0.02],
+        "clean_strong": 0.04,
+        "robust_strong": 0.2,
+        "start_clean": [0.1, 0.1],
+        "clean_robust": [0.9, 0.95],
+        "clean_control": [0.98, 0.99],
+        "pairs": [0.1, 0.15],
+        "start_clean_small": [1.0, 0.9],
+        "start_robust_small": [1.0, 0.9],
+        "clean_robust_large": [1.0, 1.0],
+        "pairs_small": [0.8, 0.6],
+    }
+    return _record("purification.theta", {"weight_decay": 0.005, "source": "cifar10"}, **(values | changes))
+
+
+def test_angles_hold_only_if_every_clause_holds_at_every_layer():
+    assert angles([_angles(8.0)]).verdict == "holds"
+    assert angles([_angles(8.0)]).measured == 0.6
+    for clause in ("start_clean_small", "start_robust_small", "clean_robust_large", "pairs_small"):
+        assert angles([_angles(8.0, **{clause: [0.9, 0.4]})]).verdict == "fails"
+
+
+def test_runs_that_disagree_leave_the_angles_open():
+    short = _angles(0.5, start_clean_small=[0.1, 0.1])
+    both = angles([short, _angles(8.0)])
+    assert (both.verdict, both.measured) == ("inconclusive", 0.1)
+    assert "0.10 0.60" in both.caveat
+    assert angles([short]).verdict == "fails"
+    assert pytest.approx(1.6, abs=0.05) == PRINTED_EXPONENT
+
+
+def _freezing(**changes):
+    values = {
+        "frozen_tensors": [0, 4],
+        "frozen_unchanged": [True, True],
+        "stage1_strong": 0.2,
+        "stage2_strong": [0.05, 0.0],
+        "stage3_strong": [0.2, 0.2],
+        "start_clean": [0.1, 0.1],
+        "clean_robust": [0.95, 0.95],
+        "clean_robust_large": [1.0, 1.0],
+    }
+    values["tested_on"] = 1000
+    config = {"layers": ["conv1", "conv3"], "source": "cifar10", "attacked": 500}
+    return _record("purification.freezing", config, **(values | changes))
+
+
+def test_zero_after_stage_two_is_asked_only_where_something_is_frozen():
+    assert frozen([_freezing()]).verdict == "holds"
+    finding = frozen([_freezing(stage2_strong=[0.05, 0.16])])
+    assert (finding.verdict, finding.measured) == ("fails", 0.16)
+    with pytest.raises(ValueError, match="frozen tensors changed"):
+        frozen([_freezing(frozen_unchanged=[True, False])])
+
+
+def test_layers_purify_if_robustness_returns_and_filters_stay():
+    assert layer_by_layer([_freezing()]).verdict == "holds"
+    assert layer_by_layer([_freezing(stage3_strong=[0.2, 0.0])]).verdict == "fails"
+    close = _freezing(stage2_strong=[0.05, 0.1], stage3_strong=[0.2, 0.11])
+    assert layer_by_layer([close]).verdict == "inconclusive"
+    assert layer_by_layer([_freezing(clean_robust_large=[1.0, 0.2])]).verdict == "fails"
+
+
+def test_the_angles_of_the_layers_drawn_anew_are_those_of_the_caption():
+    shares = {"start_clean_small": [0.2, 0.9], "start_robust_small": [0.2, 0.9], "pairs_small": [0.2, 0.7]}
+    more = {f"{stage}_accuracy": [0.4, 0.4] for stage in ("stage2", "stage3")} | {"pairs": [0.1, 0.1]}
+    finding = layer_angles([_freezing(**shares, **more)])
+    assert (finding.verdict, finding.measured) == ("holds", 0.7)  # nothing is frozen below the first layer
+    assert layer_angles([_freezing(**shares | {"pairs_small": [0.9, 0.4]}, **more)]).verdict == "fails"
+    small = {"network": "alexnet:0.25", "source": "cifar10", "attacker": "l2:1"}
+    for item in ("fig2.resnet", "sec8.2.frozen", "fig11"):
+        unmet = CHECKS[f"purification.{item}"].hypotheses(small)
+        assert unmet == [
+            "Sec 8: ResNet-34, here alexnet:0.25",
+            "Sec 8.2: attacker l2(1, 0.25), here l2:1",
+        ]
+
+
+def _without(mode):
+    """An attacker without noise has no noise-only control."""
+    return math.nan if mode == "noise" else 0.6
+
+
+def _table(names=("linf:4", "linf:8"), **changes):
+    values = {
+        "tested_on": 500,
+        "clean_strong": [0.05, 0.0],
+        "from_clean_strong": [0.4, 0.3],
+        "from_random_strong": [0.35, 0.31],
+        "from_clean_theta": [[0.99, 0.98], [0.97, 0.95]],
+        "noise_strong": [math.nan, 0.1],
+    }
+    values |= {
+        f"{mode}_{what}": [[], [0.5, 0.4, 0.2]] if what == "certified" else [_without(mode), 0.5]
+        for mode in ("clean", "from_clean", "from_random", "noise")
+        for what in ("certified", "accuracy", "attacker")
+    }
+    config = {
+        "network": "alexnet:0.25",
+        "source": "cifar10",
+        "attackers": list(names),
+        "attacked": 500,
+        "robust_epochs": 5,
+        "clean_epochs": 30,
+    }
+    return _record("purification.table1", config, **(values | changes))
+
+
+def test_the_table_is_judged_by_its_order_and_says_when_clean_nets_are_not_at_zero():
+    finding = table([_table()])
+    assert finding.verdict == "holds"
+    assert finding.measured == pytest.approx(0.3)
+    assert "Clean nets are not at 0.0% here." in finding.caveat
+    assert "noise only 0.100 (0.500)" in finding.caveat
+    assert "certified at radius 0.25 for linf:8: clean 0.40" in finding.caveat
+    assert table([_table(from_random_strong=[0.35, 0.0])]).verdict == "fails"
+    assert table([_table(from_random_strong=[0.06, 0.31])]).verdict == "inconclusive"
+
+
+def test_attackers_are_judged_by_the_robustness_gained_while_filters_stay():
+    strong = _table(names=("l2:0.5:0.12", "l2:1:0.25"))
+    assert attackers([_table(), strong]).verdict == "holds"
+    assert attackers([_table()]).verdict == "inconclusive"  # two of four attackers
+    turned = _table(from_clean_theta=[[0.99, 0.7], [0.9, 0.6]])
+    assert attackers([turned, strong]).verdict == "fails"
+    nothing = _table(from_clean_strong=[0.05, 0.0])
+    assert attackers([nothing, strong]).verdict in ("fails", "inconclusive")
+
+
+def test_the_order_of_attackers_is_noted():
+    assert "The larger of two radii turns filters more." in attackers([_table()]).caveat
+    other = attackers([_table(names=("linf:8", "linf:4"))]).caveat
+    assert "The larger of two radii does not always turn filters more." in other
+    assert "No two radii" in attackers([_table(names=("linf:8", "l2:1:0.25"))]).caveat
+
+
+def test_all_twelve_printed_cells_are_reported():
+    text = reported_text()
+    for row in PRINTED.values():
+        assert set(row) == set(ATTACKERS)
+        for cell in row.values():
+            assert f"{cell.robust} ({cell.clean})" in text
+
+
+def test_the_table_shows_measured_beside_printed_and_what_is_missing():
+    made = table_of("purification.table1")([_table()])
+    rows = {(row[2], row[3]): row for row in made.rows}
+    measured = rows["linf:8", "adversarial from clean"]
+    assert measured[6] == pytest.approx(30)
+    assert (measured[10], measured[11]) == (46.0, 73.7)
+    assert measured[8] == pytest.approx(40)
+    assert rows["l2:1:0.25", "clean training"][10] == 0.0
+    assert ("linf:4", "noise only") not in rows

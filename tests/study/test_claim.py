@@ -1,0 +1,173 @@
+"""The verdict of a claim follows from its records, its hypotheses and nothing else."""
+
+import json
+import math
+
+import pytest
+
+from karat.core import Interval
+from karat.study.claim import Check, Finding, claim_json, judge_claim
+from karat.study.evaluate import upper_bound_finding, values_of
+from karat.study.registry import get_statement
+
+FIELDS = [
+    "id", "paper", "title", "kind", "status", "verdict", "reported", "predicted", "measured", "interval",
+    "scale", "seeds", "hypotheses_unmet", "caveat",
+]  # fmt: skip
+STATEMENT = get_statement("benign.thm3.1.3")
+
+
+def make_check(**changes):
+    settings = {
+        "claim_id": STATEMENT.id,
+        "experiment": "benign.toy",
+        "evaluate": lambda records: upper_bound_finding(values_of(records, "robust_error"), 0.2),
+        "reported": 0.1,
+    }
+    return Check(**settings | changes)
+
+
+def test_json_has_exactly_the_documented_fields(make_record):
+    records = [make_record(seed, robust_error=0.1 + 0.01 * seed) for seed in range(3)]
+    for claim in (
+        judge_claim(STATEMENT, None, []),
+        judge_claim(STATEMENT, make_check(), []),
+        judge_claim(STATEMENT, make_check(), records, "tiny"),
+    ):
+        plain = claim_json(claim)
+        assert list(plain) == FIELDS
+        assert json.loads(json.dumps(plain, allow_nan=False)) == plain
+
+
+def test_a_statement_without_a_check_is_stated():
+    claim = judge_claim(STATEMENT, None, [])
+    assert (claim.status, claim.verdict, claim.seeds, claim.measured) == ("stated", None, 0, None)
+
+
+def test_an_executable_claim_is_unjudged_until_it_ran():
+    claim = judge_claim(STATEMENT, make_check(), [], "quick")
+    assert (claim.status, claim.verdict, claim.scale) == ("executable", None, "quick")
+    assert claim.reported == 0.1
+
+
+def test_measured_predicted_and_interval_come_from_the_records(make_record):
+    records = [make_record(seed, robust_error=0.1 + 0.01 * seed) for seed in range(3)]
+    claim = judge_claim(STATEMENT, make_check(), records, "tiny")
+    assert claim.verdict == "holds"
+    assert claim.seeds == 3
+    plain = claim_json(claim)
+    assert plain["measured"] == pytest.approx(0.11)
+    assert plain["predicted"] == 0.2
+    low, high = plain["interval"]
+    assert low < 0.11 < high
+
+
+def test_seeds_are_counted_once_over_a_grid(make_record):
+    records = [make_record(seed, config={"d": d}, robust_error=0.1) for seed in range(2) for d in (10, 20)]
+    assert judge_claim(STATEMENT, make_check(), records).seeds == 2
+
+
+def test_unmet_hypotheses_overrule_the_verdict_and_keep_the_numbers(make_record):
+    def hypotheses(config):
+        return ["d >= n^2", "lr <= 1/d^2"] if config["d"] < 15 else ["lr <= 1/d^2"]
+
+    records = [
+        make_record(seed, config={"d": d}, robust_error=0.9 + seed / 100)
+        for seed in range(3)
+        for d in (20, 10)
+    ]
+    claim = judge_claim(STATEMENT, make_check(hypotheses=hypotheses), records)
+    assert claim.verdict == "out of regime"
+    assert claim.hypotheses_unmet == ("lr <= 1/d^2", "d >= n^2")
+    assert claim.measured == pytest.approx(0.91)
+    assert claim.interval is not None
+
+
+def test_diverged_cells_are_left_out_and_named(make_record):
+    records = [make_record(seed, robust_error=0.1 + 0.01 * seed) for seed in range(3)]
+    records += [make_record(3, status="diverged"), make_record(4, status="failed", error="KeyError")]
+    claim = judge_claim(STATEMENT, make_check(), records)
+    assert claim.verdict == "holds"
+    assert claim.caveat == "Left out of 5 cells: 1 diverged, 1 failed."
+
+
+def test_nothing_but_divergence_is_inconclusive(make_record):
+    records = [make_record(seed, status="diverged") for seed in range(3)]
+    claim = judge_claim(STATEMENT, make_check(), records)
+    assert (claim.verdict, claim.measured) == ("inconclusive", None)
+    assert claim.caveat == "Left out of 3 cells: 3 diverged."
+
+
+def test_nothing_but_failures_stays_unjudged(make_record):
+    claim = judge_claim(STATEMENT, make_check(), [make_record(status="failed", error="no memory")])
+    assert claim.verdict is None
+    assert "1 failed" in claim.caveat
+
+
+def test_records_of_other_experiments_are_ignored(make_record):
+    records = [make_record(seed, experiment="lazy.other", robust_error=0.1) for seed in range(3)]
+    assert judge_claim(STATEMENT, make_check(), records).verdict is None
+
+
+def test_records_without_the_value_ask_for_a_new_run(make_record):
+    claim = judge_claim(STATEMENT, make_check(), [make_record(loss=0.1)])
+    assert claim.verdict is None
+    assert "no value 'robust_error'" in claim.caveat
+
+
+def test_an_evaluation_that_finds_no_answer_is_inconclusive(make_record):
+    def evaluate(records):
+        raise ValueError("the curve stays above 0.5 on the whole grid: no crossing to report.")
+
+    claim = judge_claim(STATEMENT, make_check(evaluate=evaluate), [make_record()])
+    assert (claim.verdict, claim.measured) == ("inconclusive", None)
+    assert claim.caveat == "The curve stays above 0.5 on the whole grid: no crossing to report."
+
+
+@pytest.mark.parametrize("evaluate", [lambda records: records[7], lambda records: 1 / (len(records) - 1)])
+def test_too_few_records_are_inconclusive_and_never_an_error(make_record, evaluate):
+    claim = judge_claim(STATEMENT, make_check(evaluate=evaluate), [make_record()])
+    assert (claim.verdict, claim.measured) == ("inconclusive", None)
+    assert claim.caveat == "The records found so far are too few to judge it."
+
+
+def test_a_check_judges_its_own_statement_only():
+    with pytest.raises(
+        ValueError, match=r"the check of 'benign\.fig1' cannot judge the claim 'benign\.thm3\.1\.3'"
+    ):
+        judge_claim(STATEMENT, make_check(claim_id="benign.fig1"), [])
+
+
+def test_numbers_that_are_not_finite_become_null(make_record):
+    def evaluate(records):
+        return Finding(
+            measured=math.nan,
+            interval=Interval(-math.inf, math.inf),
+            predicted=math.inf,
+            verdict="inconclusive",
+        )
+
+    plain = claim_json(
+        judge_claim(STATEMENT, make_check(evaluate=evaluate, reported="~0.1"), [make_record()])
+    )
+    assert (plain["measured"], plain["interval"], plain["predicted"]) == (None, None, None)
+    assert plain["reported"] == "~0.1"
+
+
+@pytest.mark.parametrize("crash", [ValueError("math domain error"), OverflowError(34, "out of range")])
+def test_settings_that_give_the_hypotheses_no_numbers_are_out_of_regime(make_record, crash):
+    def hypotheses(config):
+        raise crash
+
+    records = [make_record(seed, robust_error=0.1) for seed in range(3)]
+    claim = judge_claim(STATEMENT, make_check(hypotheses=hypotheses), records)
+    assert claim.verdict == "out of regime"
+    assert claim.hypotheses_unmet == ("settings for which the hypotheses can be computed",)
+    assert claim.measured == pytest.approx(0.1)
+
+
+def test_a_value_that_is_missing_is_left_out_and_said(make_record):
+    records = [make_record(0, robust_error=0.1), make_record(1, robust_error=None)]
+    claim = judge_claim(STATEMENT, make_check(), records)
+    assert claim.verdict == "inconclusive"
+    assert claim.caveat == "1 of 2 values are not finite and left out."
