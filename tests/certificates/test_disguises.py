@@ -1,5 +1,6 @@
 """A model is certified only as what it computes: subclasses, hooks and other disguises, and odd scales."""
 
+import functools
 import math
 import re
 from collections import Counter
@@ -9,6 +10,7 @@ import pytest
 import torch
 from torch import nn
 
+import karat
 from karat.certificates import Certificate, UnsupportedLayer, certify
 from karat.certificates.witness import inside
 from karat.core import Ball
@@ -164,3 +166,110 @@ def test_a_witness_is_inside_ball_and_box_in_rational_arithmetic(p, disguises, g
         for a, b in zip(x.flatten().tolist(), rounded.flatten().tolist(), strict=True)
     ]
     assert p != math.inf or any(value > Fraction(0.9) for value in moved)
+
+
+def _dense(weight, bias=None):
+    layer = nn.Linear(1, 1, bias=bias is not None, dtype=torch.float64)
+    layer.weight.data.fill_(weight)
+    if bias is not None:
+        layer.bias.data.fill_(bias)
+    return layer
+
+
+@pytest.mark.parametrize("p", [1.0, 2.0, math.inf])
+def test_products_that_vanish_on_the_way_are_charged(p):
+    """f(x) = 0.5e-60 - 1e-60 x for x >= 0, written with weights whose products underflow in the middle."""
+    down = [layer for _ in range(30) for layer in (_dense(1e-12), nn.ReLU())]
+    net = nn.Sequential(*down, *(_dense(1e12) for _ in range(24)), _dense(-1e12, 0.5e-60))
+    found = certify(net, torch.full((1, 1), 0.5).double(), torch.ones(1), Ball(p, 0.5))
+    assert found.status != ["robust"]
+    assert float(found.lower) <= -0.5e-60
+
+
+def test_numbers_whose_squares_vanish_are_refused():
+    conv = nn.Conv2d(1, 1, 1, bias=False).double()
+    conv.weight.data.fill_(1e-165)
+    net = nn.Sequential(conv, nn.ReLU(), nn.Flatten(), _dense(-1e165, 0.5))
+    with pytest.raises(ValueError, match="zero or at least 1e-50 in size, got 1e-165"):
+        certify(net, torch.full((1, 1, 1, 1), 0.5).double(), torch.ones(1), Ball(2, 0.5))
+
+
+@pytest.mark.parametrize("slope", [0.0, 0.1])
+def test_a_first_layer_that_works_in_place_changes_no_sample_and_no_verdict(slope):
+    net = nn.Sequential(nn.LeakyReLU(slope, inplace=True), _dense(-1.0, -0.05 if slope else 0.5))
+    x = torch.full((3, 1), -1.0, dtype=torch.float64)
+    given = x.clone()
+    found = certify(net, x, torch.ones(3), Ball(2, 1e-6))
+    assert torch.equal(x, given)
+    assert found.status == ["robust"] * 3
+    assert net[0].inplace
+    result = karat.attack(net, x, torch.ones(3), Ball(2, 1e-6), "pgd")
+    assert torch.equal(x, given)
+    assert result.error == 0
+
+
+def _compiled_in_place(net):
+    net._compiled_call_impl = lambda x: -nn.Sequential.forward(net, x)
+
+
+def _copied_as_another(net):
+    net.__dict__["__deepcopy__"] = lambda memo: _net()
+
+
+@pytest.mark.parametrize("change", [_compiled_in_place, _copied_as_another])
+def test_what_replaces_the_call_or_the_copy_of_a_model_is_refused(change):
+    net = _net()
+    change(net)
+    with pytest.raises(
+        UnsupportedLayer, match=r"`Sequential` at `model` computes: it (was compiled|has a `__)"
+    ):
+        certify(net, torch.zeros(2, 3), torch.ones(2), Ball(2, 0.1))
+
+
+@pytest.mark.parametrize("name", ["forward", "__call__"])
+def test_an_exchanged_method_of_a_class_is_noticed_behind_functools_wraps(name, monkeypatch):
+    plain = getattr(nn.Sequential, name)
+
+    @functools.wraps(plain)
+    def changed(self, x):
+        return -plain(self, x)
+
+    monkeypatch.setattr(nn.Sequential, name, changed)
+    with pytest.raises(UnsupportedLayer, match="a class whose `forward` or `__call__` was exchanged"):
+        certify(_net(), torch.zeros(2, 3), torch.ones(2), Ball(2, 0.1))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            lambda net: setattr(net[0], "weight", nn.Parameter(net[0].weight.to(torch.complex128))),
+            "complex128",
+        ),
+        (lambda net: net[0].register_buffer("extra", torch.ones(2).to_sparse()), "sparse"),
+        (lambda net: net.register_module("1", None), "the layer `NoneType` at `model.1`"),
+    ],
+)
+def test_layers_without_plain_real_numbers_are_named(change, message):
+    net = _net()
+    change(net)
+    with pytest.raises(UnsupportedLayer, match=message):
+        certify(net, torch.zeros(2, 3), torch.ones(2), Ball(2, 0.1))
+
+
+def test_a_variance_that_is_not_positive_is_refused():
+    net = _net(nn.BatchNorm1d(8))
+    net[1].running_var[0] = -1.0
+    with pytest.raises(
+        UnsupportedLayer, match=r"`BatchNorm1d` at `model.1` .* variance that is not positive"
+    ):
+        certify(net, torch.zeros(2, 3), torch.ones(2), Ball(2, 0.1))
+
+
+def test_flatten_between_layers_is_not_dropped():
+    net = nn.Sequential(nn.Linear(4, 3), nn.ReLU(), nn.Flatten(), nn.Linear(6, 1)).double()
+    x = torch.randn(5, 2, 4, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    y = torch.sign(net(x).detach().squeeze(1))
+    found = certify(net, x, y, Ball(2, 1e-4))
+    assert found.count("robust") == 5
+    torch.testing.assert_close(found.upper, net(x).detach().squeeze(1) * y, rtol=1e-2, atol=1e-3)

@@ -1,5 +1,6 @@
 """Damaged stores: what is wrong is said, what can be read is saved, nothing is thrown away."""
 
+import os
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -8,6 +9,8 @@ import pytest
 
 from karat.lab import Store, StoreError, users
 from karat.lab.inspect import repair, verify
+from karat.lab.lockfile import open_lockfile
+from karat.lab.reservations import Reservations
 
 COUNT = 400
 
@@ -156,3 +159,34 @@ def test_a_store_in_use_under_one_name_is_not_repaired_under_another(path, first
     with Store(names[not first_is_link]), pytest.raises(StoreError, match="a running sweep uses the store"):
         repair(names[first_is_link])
     assert verify(path).records == COUNT
+
+
+def test_locks_are_for_everybody_who_may_write_the_store(tmp_path, make_record):
+    path = tmp_path / "store.sqlite"
+    with Store(path) as store:
+        store.put(make_record())
+    path.chmod(0o660)
+    for suffix in (".lock", ".cells"):
+        path.with_name(path.name + suffix).unlink(missing_ok=True)
+        handle = open_lockfile(path, suffix)
+        assert handle is not None
+        os.close(handle)
+        assert path.with_name(path.name + suffix).stat().st_mode & 0o777 == 0o660
+
+
+def test_a_lock_that_cannot_be_opened_keeps_repair_and_drivers_out(tmp_path, make_record, monkeypatch):
+    path = tmp_path / "store.sqlite"
+    with Store(path) as store:
+        store.put(make_record())
+
+    def refuse(file, *rest):
+        raise FileExistsError if len(rest) > 1 else PermissionError(13, "no", file)
+
+    monkeypatch.setattr("karat.lab.lockfile.os.open", refuse)
+    message = r"its lock store\.sqlite\.lock cannot be opened \(no permission\)\."
+    with pytest.raises(StoreError, match=message):
+        repair(path)
+    with pytest.raises(StoreError, match=message):
+        Store(path)
+    with pytest.raises(StoreError, match=message.replace("lock c", "cells c")):
+        Reservations(path)

@@ -2,6 +2,7 @@
 
 import json
 import os
+import sqlite3
 import shutil
 import subprocess
 import sys
@@ -76,6 +77,12 @@ def test_records_that_are_only_in_the_journal_are_read_there_too(folder, make_re
 
 
 def test_repair_where_nobody_may_write_says_so(folder):
+    assert "sound, there is nothing to repair" in karat(folder, "store", "repair").stdout
+    mode = folder.stat().st_mode
+    folder.chmod(0o700)
+    with closing(sqlite3.connect(folder / "store.sqlite")) as connection, connection:
+        connection.execute("UPDATE cells SET record = record || ' ' WHERE seed = 0")
+    folder.chmod(mode)
     outcome = karat(folder, "store", "repair")
     assert outcome.returncode == 1
     reason = "its folder cannot be written; copy the store and repair the copy."

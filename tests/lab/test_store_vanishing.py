@@ -60,6 +60,23 @@ def test_records_of_a_vanished_store_are_kept_and_taken_in_by_the_next_writer(tm
     assert list(path.parent.glob("*.rescued*")) == []
 
 
+def test_a_store_moved_over_one_in_use_keeps_its_own_records(tmp_path, make_record):
+    path, other = tmp_path / "store.sqlite", tmp_path / "other.sqlite"
+    with Store(other) as store:
+        for seed in range(100, 150):
+            store.put(make_record(seed=seed))
+    with Store(path) as store:
+        for seed in range(5):
+            store.put(make_record(seed=seed))
+        other.rename(path)  # the journal of the old file stays under this name
+        with pytest.raises(StoreError, match="All 6 records are kept"):
+            store.put(make_record(seed=5))
+    with Store(path, read_only=True) as store:
+        assert [record.seed for record in store.records()] == list(range(100, 150))
+    with Store(path) as store:
+        assert [record.seed for record in store.records()] == [*range(6), *range(100, 150)]
+
+
 def test_a_store_that_vanishes_while_a_record_is_written_is_noticed(tmp_path, make_record, monkeypatch):
     path = tmp_path / "store.sqlite"
     with Store(path) as store:

@@ -198,7 +198,8 @@ def test_an_empty_batch_has_empty_margins(net):
             lambda u: u.detach()[:, 0],
             "signs",
             ValueError,
-            "the model's output carries no gradient: it must be computed from x by torch.",
+            "the model's output carries no gradient: it must be computed from x by torch, "
+            "outside of torch.inference_mode().",
         ),
     ],
     ids=[

@@ -69,6 +69,14 @@ def test_fast_attacks_read_a_module_only_if_every_layer_is_plain(place):
     assert _twin(odd, x) is None
 
 
+@pytest.mark.parametrize("slope", [1.5, -0.2])
+def test_any_leaky_slope_can_be_attacked(slope):
+    net = nn.Sequential(nn.Linear(3, 5), nn.LeakyReLU(slope), nn.Linear(5, 1))
+    x, y = torch.randn(4, 3, generator=torch.Generator().manual_seed(0)), torch.ones(4)
+    result = karat.attack(net, x, y, karat.Ball(2, 0.1), "pgd")
+    torch.testing.assert_close(result.margin, net(x + result.delta).detach().squeeze(1))
+
+
 def test_an_attack_on_a_subclass_attacks_its_own_function():
     net = nn.Sequential(Scaled(3, 5), nn.ReLU(), nn.Linear(5, 1))
     x, y = torch.randn(4, 3, generator=torch.Generator().manual_seed(0)), torch.ones(4)
@@ -123,6 +131,26 @@ def test_a_chain_is_read_only_if_nothing_hangs_around_it():
     net = Mine().eval()
     net.forward = lambda x: torch.zeros(len(x), 1)
     assert as_sequential(net, x) is None
+
+
+class OnTensorsOnly(nn.Module):
+    """Does something that symbolic tracing does not see, and that has no effect on inputs in [-1, 1]."""
+
+    def __init__(self, scale=1.0):
+        super().__init__()
+        self.net = nn.Sequential(nn.Linear(3, 5), nn.ReLU(), nn.Linear(5, 1))
+        self.net[2].weight.data *= scale
+        self.net[2].bias.data *= scale
+
+    def forward(self, x):
+        if isinstance(x, torch.Tensor):
+            x = torch.where(x.abs() > 1, -5 * x, x)
+        return self.net(x)
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-8])
+def test_a_chain_is_not_taken_for_a_module_that_calls_more_operations(scale):
+    assert as_sequential(OnTensorsOnly(scale).eval(), torch.zeros(2, 3)) is None
 
 
 @pytest.mark.parametrize("kind", [nn.Linear, Scaled])

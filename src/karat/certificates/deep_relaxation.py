@@ -11,7 +11,7 @@ from karat.certificates.hull import hull_of
 from karat.certificates.interval import Chain, interval_bounds
 from karat.certificates.layers import Affine
 from karat.certificates.profile import Profile
-from karat.certificates.rounding import gamma
+from karat.certificates.rounding import UNDERFLOW, gamma
 from karat.certificates.support import support
 from karat.core.ball import Ball
 
@@ -50,9 +50,8 @@ def deep_bound(chain: Chain, x: Tensor, rows: Tensor, sample: Tensor, ball: Ball
         boxes = interval_bounds(chain, x, ball)
         ends = boxes[-1][0].reshape(len(x), -1)[sample], boxes[-1][1].reshape(len(x), -1)[sample]
         crude = (rows.clamp_min(0) * ends[0] + rows.clamp_max(0) * ends[1]).sum(dim=1)
-        crude = crude - gamma(rows.shape[1]) * (rows.abs() * torch.maximum(ends[0].abs(), ends[1].abs())).sum(
-            1
-        )
+        size = (rows.abs() * torch.maximum(ends[0].abs(), ends[1].abs())).sum(dim=1)
+        crude = crude - gamma(rows.shape[1]) * (size + UNDERFLOW)
         lines: dict[int, Lines] = {}
         for k, layer in enumerate(chain):
             if isinstance(layer, Profile):
@@ -94,7 +93,8 @@ def _pull_back(
 ) -> Tensor:
     """Lower bounds (N,) of <row, output of the chain>, from the last layer to the input.
 
-    `size` follows the same path with absolute values: the sum of all products that were rounded.
+    `size` follows the same path with absolute values: the sum of all products that were rounded. It never
+    falls below UNDERFLOW, so that products which vanish on the way are charged, too.
     """
     shapes = _input_shapes(chain, x)
     coefficient, size = rows, rows.abs()
@@ -105,25 +105,26 @@ def _pull_back(
         if isinstance(layer, Affine):
             offset = layer.offset(shapes[k])
             constant = constant + (coefficient * offset).flatten(1).sum(dim=1)
-            total = total + (size * offset.abs()).flatten(1).sum(dim=1)
+            total = total + (size * (offset.abs() + UNDERFLOW)).flatten(1).sum(dim=1)
             coefficient = layer.pull_back(coefficient, shapes[k])
-            size = layer.pull_back(size, shapes[k], absolute=True)
+            size = layer.pull_back(size, shapes[k], absolute=True) + UNDERFLOW
             operations += layer.terms + math.prod(coefficient.shape[1:]) + offset.numel()
             continue
         below, above = lines[k].below, lines[k].above
         plus, minus = coefficient.clamp_min(0), coefficient.clamp_max(0)
         constant = constant + (plus * below[1][sample] + minus * above[1][sample]).flatten(1).sum(dim=1)
         heights = torch.maximum(below[1].abs(), above[1].abs())[sample]
-        total = total + (size * heights).flatten(1).sum(dim=1)
+        total = total + (size * (heights + UNDERFLOW)).flatten(1).sum(dim=1)
         coefficient = plus * below[0][sample] + minus * above[0][sample]
-        size = size * torch.maximum(below[0].abs(), above[0].abs())[sample]
+        size = size * torch.maximum(below[0].abs(), above[0].abs())[sample] + UNDERFLOW
         operations += coefficient[0].numel()
     flat, centre = coefficient.flatten(1), x.flatten(1)[sample]
     ball = ball.with_tau(ball.radius(x)[sample])
     grown = support(-flat, ball, centre)
-    total = total + (size.flatten(1) * centre.abs()).sum(dim=1) + 2 * support(size.flatten(1), _plain(ball))
+    total = total + (size.flatten(1) * (centre.abs() + UNDERFLOW)).sum(dim=1)
+    total = total + 2 * support(size.flatten(1), _plain(ball))
     operations += 2 * flat.shape[1]
-    return constant + (flat * centre).sum(dim=1) - grown - gamma(operations) * total
+    return constant + (flat * centre).sum(dim=1) - grown - gamma(operations) * (total + UNDERFLOW)
 
 
 def _plain(ball: Ball) -> Ball:

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from karat.certificates.layers import Affine
 from karat.certificates.profile import Profile
-from karat.certificates.rounding import FUNCTION, gamma
+from karat.certificates.rounding import FUNCTION, UNDERFLOW, gamma
 from karat.core.ball import Ball
 from karat.core.norms import dual_exponent, per_sample
 
@@ -56,7 +56,7 @@ def _affine(layer: Affine, box: Box) -> Box:
     centre, radius = (low + high) / 2, (high - low) / 2
     middle, spread = layer.forward(centre), layer.absolute(radius)
     size = layer.absolute(centre.abs()) + spread + layer.offset(centre.shape[1:]).abs()
-    pad = gamma(layer.terms) * size
+    pad = gamma(layer.terms) * (size + UNDERFLOW)
     return middle - spread - pad, middle + spread + pad
 
 
@@ -64,7 +64,7 @@ def _through_dual_norm(layer: Affine, x: Tensor, ball: Ball) -> Box:
     middle = layer.forward(x)
     spread = per_sample(ball.radius(x), middle) * layer.row_norms(x.shape[1:], dual_exponent(ball.p))
     size = layer.absolute(x.abs()) + spread + layer.offset(x.shape[1:]).abs()
-    pad = gamma(layer.terms) * size
+    pad = gamma(layer.terms) * (size + UNDERFLOW)
     return middle - spread - pad, middle + spread + pad
 
 
@@ -81,5 +81,6 @@ def range_of(profile: Profile, low: Tensor, high: Tensor) -> Box:
             inside = torch.maximum(p, q)
             points.append(profile.point_of_slope(torch.zeros_like(p), p, inside, curvature))
     values = torch.stack([profile.value(s) for s in points])
-    pad = FUNCTION * (values.abs().amax(dim=0) + torch.maximum(low.abs(), high.abs()) + 2 * profile.size)
+    size = values.abs().amax(dim=0) + torch.maximum(low.abs(), high.abs()) + 2 * profile.size
+    pad = FUNCTION * (size + UNDERFLOW)
     return values.amin(dim=0) - pad, values.amax(dim=0) + pad

@@ -31,7 +31,7 @@ class UnsupportedLayer(TypeError):
     """A model holds a layer that no certificate knows; the message names it."""
 
 
-def named_layers(model: nn.Module, name: str = "model") -> list[tuple[str, nn.Module]]:
+def named_layers(model: nn.Module | None, name: str = "model") -> list[tuple[str, nn.Module]]:
     """The layers of nested Sequential containers in the order of the forward pass, with their names.
 
     A layer is taken for what its class says only if it is of exactly that class and nothing hangs on it: a
@@ -50,6 +50,7 @@ def named_layers(model: nn.Module, name: str = "model") -> list[tuple[str, nn.Mo
             f"no certificate knows the layer `{kind.__name__}` at `{name}`; known are {SUPPORTED}, "
             "as torch defines them (a subclass may compute something else)."
         )
+    assert model is not None
     reason = alteration(model) or _strange_setting(model)
     if reason:
         raise UnsupportedLayer(
@@ -61,20 +62,19 @@ def named_layers(model: nn.Module, name: str = "model") -> list[tuple[str, nn.Mo
         return [(name, model)]
     # Not `named_children`, which leaves out the second use of a layer.
     children = model._modules.items()
-    return [
-        entry
-        for key, child in children
-        if child is not None
-        for entry in named_layers(child, f"{name}.{key}")
-    ]
+    return [entry for key, child in children for entry in named_layers(child, f"{name}.{key}")]
 
 
 def _strange_setting(layer: nn.Module) -> str | None:
     """Settings of a known layer with which it is not the map that the bounds below assume."""
-    if isinstance(layer, nn.BatchNorm1d | nn.BatchNorm2d) and (
-        layer.running_mean is None or layer.running_var is None
-    ):
-        return "normalises by the batch it is given: it has no running statistics"
+    if isinstance(layer, nn.BatchNorm1d | nn.BatchNorm2d):
+        mean, variance = layer.running_mean, layer.running_var
+        if mean is None or variance is None:
+            return "normalises by the batch it is given: it has no running statistics"
+        if not bool((variance + layer.eps > 0).all()):
+            return "has a running variance that is not positive"
+    if any(tensor.numel() == 0 for tensor in layer.parameters(recurse=False)):
+        return "has no weights"
     if isinstance(layer, nn.LeakyReLU) and not 0 <= layer.negative_slope <= 1:
         return f"must have a slope in [0, 1], got {layer.negative_slope:g}"
     if isinstance(layer, nn.Conv2d) and layer.padding_mode != "zeros":
@@ -132,7 +132,8 @@ class Affine:
         layer: Any = self.layer
         place = (layer.stride, layer.padding, layer.dilation, layer.groups)
         if q == 2:
-            return functional.conv2d(ones, weight.square(), None, *place).sqrt()
+            top = weight.abs().max().clamp_min(torch.finfo(weight.dtype).tiny)
+            return functional.conv2d(ones, (weight / top).square(), None, *place).sqrt() * top
         largest = weight.abs().flatten(1).amax(dim=1).reshape(1, -1, 1, 1)
         return torch.ones_like(functional.conv2d(ones, weight, None, *place)) * largest
 

@@ -7,6 +7,13 @@ FUNCTION = 32 * UNIT
 """Relative error granted to one evaluation of an activation (erfcx, exp and ndtr included)."""
 
 
+UNDERFLOW = 1e-290
+"""Size added to whatever a relative error is taken of, so that products which round to zero are charged.
+
+With k roundings gamma(k) * UNDERFLOW > k * 2.3e-308, the largest number that a product can lose.
+"""
+
+
 def gamma(operations: int) -> float:
     """gamma_k = k u / (1 - k u): relative error of a sum of products after k roundings.
 

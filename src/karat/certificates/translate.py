@@ -51,6 +51,9 @@ def plain(model: Any) -> Any:
     if isinstance(model, nn.Module):
         named_layers(model)  # before the copy, which need not carry everything that was hung on the model
         model = copy.deepcopy(model).double().eval()
+        for layer in model.modules():
+            if hasattr(layer, "inplace"):  # else a first layer would overwrite the samples
+                layer.inplace = False
         tensors: dict[str, Tensor] = dict(model.state_dict())
     elif type(model) in (Linear, TwoLayer, OddTwoLayer, Deep):  # a subclass may be another function
         model = model.replace(**{name: t.detach().double() for name, t in model.parameters().items()})
@@ -86,8 +89,10 @@ def as_ridge(model: Any) -> Ridge | None:
 
 
 def _from_module(model: nn.Module) -> Ridge | None:
-    """Linear layers around one activation, or none."""
-    layers: list[Any] = [layer for _, layer in named_layers(model) if not isinstance(layer, nn.Flatten)]
+    """Linear layers around one activation, or none, behind any number of Flatten."""
+    layers: list[Any] = [layer for _, layer in named_layers(model)]
+    while layers and isinstance(layers[0], nn.Flatten):
+        layers.pop(0)
     kinds = [isinstance(layer, nn.Linear) for layer in layers]
     if len(layers) == 3 and kinds == [True, False, True] and isinstance(layers[1], nn.ReLU | nn.LeakyReLU):
         first, middle, last = layers

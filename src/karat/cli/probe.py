@@ -42,7 +42,7 @@ def probe(
     quick: Annotated[
         bool, typer.Option("--quick", help="Few inputs and steps, to see that it runs.")
     ] = False,
-    seed: Annotated[int, typer.Option(help="Of random starts and draws.")] = 0,
+    seed: Annotated[int, typer.Option(help="Of random starts and draws.", min=0, max=2**63 - 1)] = 0,
     trust_pickle: TrustPickle = False,
     out: Annotated[Path, typer.Option(help="Folder of the page and the JSON file.")] = Path("probe"),
     json: Json = False,

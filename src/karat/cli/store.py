@@ -129,6 +129,12 @@ def repair(store: StorePath = None, json: Json = False) -> None:
     path = store or default_path()
     if not path.is_file():
         raise Failure(f"{path}: there is no store here.", BAD_INPUT)
+    if inspect.is_sound(path):
+        if json:
+            print_json({"records": 0, "left": {}, "backup": None})
+        else:
+            print_pairs([("store", "sound, there is nothing to repair")])
+        return
     salvage = inspect.repair(path)
     if json:
         print_json(vars(salvage) | {"backup": str(salvage.backup)})

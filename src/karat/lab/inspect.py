@@ -55,6 +55,13 @@ def verify(path: Path) -> Health:
     )
 
 
+def is_sound(path: Path) -> bool:
+    """Whether `verify` finds nothing to complain of."""
+    with suppress(StoreError):
+        return not verify(path).problems
+    return False
+
+
 @dataclass(frozen=True, kw_only=True)
 class Salvage:
     """What `repair` did.
@@ -110,6 +117,8 @@ def _alone(path: Path) -> Iterator[None]:
             yield
     except BlockingIOError as error:
         raise StoreError(f"{path}: a running sweep uses the store.") from error
+    except PermissionError as error:
+        raise StoreError(f"{path}: {error}") from error
 
 
 def _move(store: Path, target: Path | None) -> None:

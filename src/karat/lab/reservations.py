@@ -5,12 +5,9 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
+from karat.lab.connection import StoreError
+from karat.lab.lockfile import fcntl, open_lockfile
 from karat.study.experiment import Cell
-
-try:
-    import fcntl
-except ImportError:  # a system without such locks: cells may be computed twice, to the same numbers
-    fcntl = None  # type: ignore[assignment]
 
 
 class Reservations:
@@ -24,10 +21,11 @@ class Reservations:
     """
 
     def __init__(self, store: Path) -> None:
-        self._file: int | None = None
-        with suppress(OSError):
-            if fcntl:
-                self._file = os.open(f"{os.path.realpath(store)}.cells", os.O_CREAT | os.O_RDWR, 0o600)
+        # Without locks cells may be computed twice, to the same numbers.
+        try:
+            self._file = open_lockfile(store, ".cells")
+        except PermissionError as error:
+            raise StoreError(f"{store}: {error}") from error
 
     def __enter__(self) -> "Reservations":
         return self

@@ -204,6 +204,8 @@ class Store:
         file = rescue(self._file.place, records)
         if file is None:
             return f"{what} lost: no file can be written beside the store either."
+        if self._file.has_vanished():
+            self._file.abandon_journal()
         return f"{what} kept in {file.name} and taken in later."
 
     def _keys(self, cells: Sequence[Cell], sources: Sources | None) -> set[tuple[str, str, int]]:

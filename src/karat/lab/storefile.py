@@ -3,6 +3,7 @@
 import os
 import sqlite3
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ class StoreFile:
         with guard(path):
             self.connection = open_to_read(self.place) if read_only else self._open_to_write()
         self._identity = _identity(self.place)
+        self._journal: dict[Path, tuple[int, int] | None] = {}
 
     def close(self) -> None:
         """Close the file; what was written stays."""
@@ -46,11 +48,26 @@ class StoreFile:
         with guard(self.path):
             changed = self.connection.execute(query, values).rowcount
         self._require_file()
+        if not self._journal:
+            self._journal = {file: _identity(file) for file in self._journal_files()}
         return changed
 
     def has_vanished(self) -> bool:
         """Whether the name leads to another file by now, or to none; this one can still be read here."""
         return _identity(self.place) != self._identity
+
+    def abandon_journal(self) -> None:
+        """Take away the journal of a file that has vanished: SQLite would replay it over the next one.
+
+        Call it when everything the file held is safe elsewhere.
+        """
+        for file, mine in self._journal.items():
+            if mine is not None and _identity(file) == mine:
+                with suppress(OSError):
+                    file.unlink()
+
+    def _journal_files(self) -> list[Path]:
+        return [self.place.with_name(self.place.name + suffix) for suffix in ("-wal", "-shm")]
 
     def _require_file(self) -> None:
         if self.has_vanished():
@@ -62,6 +79,8 @@ class StoreFile:
             self._user = users.enter(self.place)
         except BlockingIOError as error:
             raise StoreError(f"{self.path}: the store is being repaired.") from error
+        except PermissionError as error:
+            raise StoreError(f"{self.path}: {error}") from error
         try:
             return open_to_write(self.place)
         except BaseException:

@@ -6,6 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor, fx, nn
 from torch.nn import functional
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from karat.nets.outputs import first_tensor
 from karat.nets.unaltered import alteration
@@ -18,10 +19,13 @@ def as_sequential(module: nn.Module, x: Tensor) -> nn.Sequential | None:
     """The same layers in a Sequential if each one reads only the layer before it; None if that is not so.
 
     The forward pass is traced symbolically, so a branch on values makes it no sequence. Calls of relu and
-    flatten become layers. The result shares the module's weights, and must agree with it on the inputs x.
+    flatten become layers. The result shares the module's weights. A trace does not see what a module does to
+    tensors only (`if torch.is_tensor(x)`), so module and result must also call the same operations of torch,
+    in the same order, and give the same numbers.
 
     Args:
-        module: in eval mode; x: (n, ...) inputs of the shape it will be used on.
+        module: in eval mode.
+        x: (n, ...) inputs of the shape it will be used on.
     """
     if alteration(module) or type(module).__call__ is not nn.Module.__call__:
         return None  # tracing reads `forward` of the class and sees nothing that was hung around it
@@ -35,10 +39,33 @@ def as_sequential(module: nn.Module, x: Tensor) -> nn.Sequential | None:
     if layers is None:
         return None
     chain = nn.Sequential(*layers).eval()
-    with torch.no_grad():
-        wanted, found = first_tensor(module(x)), chain(x)
-    same = wanted.shape == found.shape and torch.allclose(wanted, found, rtol=1e-5, atol=1e-6)
-    return chain if same else None
+    wanted, found = (_watched(model, x) for model in (module, chain))
+    return chain if wanted.calls == found.calls and _alike(wanted.output, found.output) else None
+
+
+class _Calls(TorchDispatchMode):
+    """Notes the names of all operations; those in place count as the others."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.calls, self.output = list[str](), torch.empty(0)
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        self.calls.append(func.__name__.partition(".")[0].rstrip("_"))
+        return func(*args, **(kwargs or {}))
+
+
+def _watched(model: nn.Module, x: Tensor) -> _Calls:
+    x = x.clone()
+    with torch.no_grad(), _Calls() as watch:
+        watch.output = first_tensor(model(x))
+    return watch
+
+
+def _alike(one: Tensor, other: Tensor) -> bool:
+    if one.shape != other.shape or not bool(torch.isfinite(one).all()):
+        return False
+    return float((one - other).abs().max()) <= 1e-5 * float(one.abs().max())
 
 
 def _layers(module: nn.Module, graph: fx.Graph) -> list[nn.Module] | None:

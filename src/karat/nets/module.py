@@ -87,13 +87,14 @@ class ModuleClassifier:
             margin = self._margin(leaf, y)
             if not margin.requires_grad:
                 raise ValueError(
-                    "the model's output carries no gradient: it must be computed from x by torch."
+                    "the model's output carries no gradient: it must be computed from x by torch, "
+                    "outside of torch.inference_mode()."
                 )
             (gradient,) = torch.autograd.grad(margin.sum(), leaf, materialize_grads=True)
         return margin.detach(), gradient
 
     def _margin(self, x: Tensor, y: Tensor) -> Tensor:
-        output = self.model(x)
+        output = self.model(x.clone())  # a copy: the first layer may work in place
         if not isinstance(output, Tensor):
             raise TypeError(
                 f"the model must return one tensor, got {type(output).__name__}; wrap it to select one."

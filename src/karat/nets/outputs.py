@@ -48,13 +48,13 @@ def first_tensor(output: Any) -> Tensor:
 def returns_one_tensor(model: nn.Module, x: Tensor) -> bool:
     """Whether the model's answer is a tensor as it stands."""
     with torch.no_grad():
-        return isinstance(model(x[:1]), Tensor)
+        return isinstance(model(x[:1].clone()), Tensor)
 
 
 def count_outputs(model: nn.Module, x: Tensor) -> int:
     """Scores per sample of a model, 1 or the number of logits, from its answer to the first inputs."""
     with torch.no_grad():
-        output = model(x[:2])
+        output = model(x[:2].clone())
     return score_count(output, len(x[:2]))
 
 

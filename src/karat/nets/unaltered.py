@@ -1,5 +1,10 @@
 """Whether calling a module computes what its class says: no hook, nothing exchanged on the instance."""
 
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import torch
 from torch import Tensor, nn
 from torch.nn.modules import module as torch_module
 
@@ -31,16 +36,31 @@ def alteration(module: nn.Module) -> str | None:
             return f"has a {_words(name)} hook"
         if getattr(torch_module, f"_global{name}", None):
             return f"runs under a {_words(name)} hook that is registered for all modules"
+    if module._compiled_call_impl is not None:
+        return "was compiled in place"
     kind = type(module)
     for name in vars(module):
-        if callable(getattr(kind, name, None)):
+        if callable(getattr(kind, name, None)) or name.startswith("__"):
             return f"has a `{name}` of its own"
-    if kind.forward.__module__ != kind.__module__ and kind.__module__.startswith("torch."):
-        return "has a class whose `forward` was exchanged"
-    for tensor in [*module.parameters(recurse=False), *module.buffers(recurse=False)]:
+    if not _written_in(kind.forward, kind) or not _written_in(kind.__call__, nn.Module):
+        return "has a class whose `forward` or `__call__` was exchanged"
+    loose = [(name, value) for name, value in vars(module).items() if isinstance(value, Tensor)]
+    for name, tensor in [*module._parameters.items(), *module._buffers.items(), *loose]:
+        if tensor is None:
+            continue
         if type(tensor) not in (Tensor, nn.Parameter, nn.Buffer):
             return f"holds a `{type(tensor).__name__}`, which may redefine arithmetic"
+        if name != "num_batches_tracked" and not (
+            tensor.is_floating_point() and tensor.layout == torch.strided
+        ):
+            return f"holds `{name}` of type {tensor.dtype}, {tensor.layout}, not plain real numbers"
     return None
+
+
+def _written_in(function: Callable[..., Any], kind: type) -> bool:
+    """Whether a function stands in the file of a class; what wraps it, stands elsewhere."""
+    code = getattr(function, "__code__", None)
+    return code is not None and code.co_filename == sys.modules[kind.__module__].__file__
 
 
 def _words(name: str) -> str:

@@ -71,7 +71,7 @@ def layer_calls(module: nn.Module, x: Tensor) -> list[tuple[str, Tensor]]:
             handles.append(parts[name].register_forward_pre_hook(note))
     try:
         with torch.no_grad():
-            module(x[:1])
+            module(x[:1].clone())
     finally:
         for handle in handles:
             handle.remove()

@@ -78,7 +78,7 @@ def gate_layers(module: nn.Module, x: Tensor) -> list[str | None]:
             handles.append(part.register_forward_hook(note))
     try:
         with evaluation(module), _Order(called) as order:
-            module(x[:1])
+            module(x[:1].clone())
     finally:
         for handle in handles:
             handle.remove()

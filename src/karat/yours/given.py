@@ -108,7 +108,7 @@ def _labels(model: Any, own: bool, x: Tensor, y: Tensor) -> Tensor:
     if isinstance(model, Classifier) or not callable(model):
         return y
     with torch.no_grad():
-        output = model(x[:2])
+        output = model(x[:2].clone())
     return fit_labels(y, score_count(output, len(x[:2]))) if isinstance(output, Tensor) else y
 
 
@@ -124,6 +124,8 @@ def _twin(model: Any, x: Tensor) -> TwoLayer | None:
     if [type(layer) for layer in layers] not in _TWO_LAYERS or layers[2].out_features > 2:
         return None
     first, middle, last = layers
+    if isinstance(middle, nn.LeakyReLU) and not 0 <= middle.negative_slope <= 1:
+        return None
     activation = LeakyRelu(middle.negative_slope) if isinstance(middle, nn.LeakyReLU) else Relu()
     # One score stays; of two logits the margin is a multiple +-1 of their difference.
     rows = torch.tensor([1.0] if last.out_features == 1 else [-1.0, 1.0]).to(x)

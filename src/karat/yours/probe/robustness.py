@@ -172,7 +172,7 @@ def _largest_map(module: nn.Module, x: Tensor) -> int:
     handles = [part.register_forward_hook(note) for part in module.modules()]
     try:
         with torch.no_grad():
-            module(x[:1])
+            module(x[:1].clone())
     finally:
         for handle in handles:
             handle.remove()

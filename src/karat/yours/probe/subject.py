@@ -143,7 +143,7 @@ def _outputs(modules: dict[str, nn.Module], x: Tensor) -> int:
     for name, module in modules.items():
         try:
             with torch.no_grad():
-                first_tensor(module(x[:2]))
+                first_tensor(module(x[:2].clone()))
         except TypeError:
             raise
         except Exception as error:
