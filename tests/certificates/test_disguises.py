@@ -186,12 +186,17 @@ def test_products_that_vanish_on_the_way_are_charged(p):
     assert float(found.lower) <= -0.5e-60
 
 
-def test_numbers_whose_squares_vanish_are_refused():
-    conv = nn.Conv2d(1, 1, 1, bias=False).double()
-    conv.weight.data.fill_(1e-165)
-    net = nn.Sequential(conv, nn.ReLU(), nn.Flatten(), _dense(-1e165, 0.5))
-    with pytest.raises(ValueError, match="zero or at least 1e-50 in size, got 1e-165"):
-        certify(net, torch.full((1, 1, 1, 1), 0.5).double(), torch.ones(1), Ball(2, 0.5))
+def test_filters_whose_squares_vanish_keep_their_length():
+    """A convolution with one large filter and one tiny one, which the next layer brings back to size."""
+    conv = nn.Conv2d(1, 2, 1, bias=False).double()
+    conv.weight.data = torch.tensor([1.0, 1e-165], dtype=torch.float64).reshape(2, 1, 1, 1)
+    last = nn.Linear(2, 1).double()
+    last.weight.data = torch.tensor([[0.0, -1e165]], dtype=torch.float64)
+    last.bias.data.fill_(0.5)
+    net = nn.Sequential(conv, nn.ReLU(), nn.Flatten(), last)
+    found = certify(net, torch.full((1, 1, 1, 1), 0.4).double(), torch.ones(1), Ball(2, 0.5))
+    assert float(found.lower) <= -0.4
+    assert found.status == ["broken"]
 
 
 @pytest.mark.parametrize("slope", [0.0, 0.1])

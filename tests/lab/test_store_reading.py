@@ -2,8 +2,8 @@
 
 import json
 import os
-import sqlite3
 import shutil
+import sqlite3
 import subprocess
 import sys
 from contextlib import closing

@@ -132,8 +132,10 @@ class Affine:
         layer: Any = self.layer
         place = (layer.stride, layer.padding, layer.dilation, layer.groups)
         if q == 2:
-            top = weight.abs().max().clamp_min(torch.finfo(weight.dtype).tiny)
-            return functional.conv2d(ones, (weight / top).square(), None, *place).sqrt() * top
+            # Squares of one filter must not vanish beside those of another.
+            top = weight.abs().amax(dim=(1, 2, 3), keepdim=True).clamp_min(torch.finfo(weight.dtype).tiny)
+            scaled = functional.conv2d(ones, (weight / top).square(), None, *place).sqrt()
+            return scaled * top.reshape(1, -1, 1, 1)
         largest = weight.abs().flatten(1).amax(dim=1).reshape(1, -1, 1, 1)
         return torch.ones_like(functional.conv2d(ones, weight, None, *place)) * largest
 
