@@ -7,8 +7,9 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from karat.errors import StoreError
 from karat.lab import users
-from karat.lab.connection import DAMAGE, StoreError, guard, open_to_salvage, open_to_write, unused
+from karat.lab.connection import DAMAGE, guard, open_to_salvage, open_to_write, unused
 from karat.lab.row import COLUMNS, Row, unsealed
 from karat.lab.store import Store
 

@@ -7,8 +7,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from karat.errors import StoreError
 from karat.lab import schema
-from karat.lab.connection import StoreError
 from karat.lab.overview import Summary, overview
 from karat.lab.rescue import claim_rescued, rescue
 from karat.lab.row import COLUMNS, Row, now, sealed, unsealed

@@ -6,8 +6,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from karat.errors import StoreError
 from karat.lab import users
-from karat.lab.connection import StoreError, guard, open_to_read, open_to_write
+from karat.lab.connection import guard, open_to_read, open_to_write
 
 
 class StoreFile:
