@@ -174,6 +174,24 @@ def test_strangers_beside_an_installed_package_do_not_count(tmp_path, monkeypatc
     forget()
 
 
+def test_a_new_version_of_karat_with_the_same_source_takes_over_a_store(store, tmp_path, monkeypatch):
+    log = tmp_path / "log"
+    wanted = cells(TOY, "tiny", 1, {"log": str(log)})
+    first = run_cells(wanted, store, workers=0)
+    for module in ("execute", "protocol"):
+        monkeypatch.setattr(f"karat.lab.{module}.__version__", "99.0")
+    present = {TOY.name: source.source_hash(TOY)}
+    assert (store.missing(wanted, present), store.stale(wanted, present)) == ([], 0)
+    assert run_cells(wanted, store, workers=0, fresh=True) == first
+    assert len(log.read_text().splitlines()) == 3
+    store.put(replace(first[0], status="failed", source="0123456789abcdef"))
+    store.put(replace(first[1], source="0123456789abcdef"))
+    assert store.missing(wanted) == []
+    assert store.stale(wanted, present) == 1
+    again = run_cells(wanted, store, workers=0, fresh=True)
+    assert [record.version for record in again] == [first[0].version, "99.0", first[2].version]
+
+
 def test_records_carry_the_source_and_stale_ones_are_counted_and_computed_again(store, tmp_path):
     log = tmp_path / "log"
     wanted = cells(TOY, "tiny", 1, {"log": str(log)})

@@ -15,7 +15,6 @@ from karat.lab.row import COLUMNS, Row, now, sealed, unsealed
 from karat.lab.storefile import StoreFile
 from karat.study.experiment import Cell
 from karat.study.record import Record
-from karat.version import __version__
 
 _PUT = f"""
 INSERT INTO cells ({COLUMNS}) VALUES ({", ".join("?" * len(Row._fields))})
@@ -25,7 +24,7 @@ ON CONFLICT (experiment, config_hash, seed) DO UPDATE SET
     digest = excluded.digest
 WHERE excluded.status <> 'failed' OR cells.status = 'failed'
 """
-_FINISHED = "status IN ('done', 'diverged') AND version = ?"
+_FINISHED = "status IN ('done', 'diverged')"
 _HASHES = 500
 """Config hashes per query: SQLite limits the number of parameters."""
 
@@ -103,7 +102,7 @@ class Store:
     def missing(self, cells: Sequence[Cell], sources: Sources | None = None) -> list[Cell]:
         """Return the cells still to be computed, each once, in order.
 
-        Done and diverged cells are finished; failed ones and those of another version of karat are not.
+        Done and diverged cells are finished, whatever version of karat computed them; failed ones are not.
 
         Args:
             cells: what is wanted; sources: if given, records of other source code do not count either.
@@ -232,10 +231,10 @@ class Store:
 
 
 def _finished(experiment: str, sources: Sources | None) -> tuple[str, list[Any]]:
-    where, values = f"WHERE experiment = ? AND {_FINISHED}", [experiment, __version__]
+    where = f"WHERE experiment = ? AND {_FINISHED}"
     if sources is None:
-        return where, values
-    return f"{where} AND source = ?", [*values, sources[experiment]]
+        return where, [experiment]
+    return f"{where} AND source = ?", [experiment, sources[experiment]]
 
 
 def _conditions(given: Mapping[str, str | None]) -> tuple[str, list[Any]]:
