@@ -112,7 +112,10 @@ class Store:
 
     def stale(self, cells: Sequence[Cell], sources: Sources) -> int:
         """Return how many finished cells were computed by other source code."""
-        return len({cell.key for cell in cells} & (self._keys(cells, None) - self._keys(cells, sources)))
+        keys = {cell.key for cell in cells}
+        names = {cell.experiment for cell in cells}
+        rows = (row for name in names for row in self.rows(*_finished(name, None)))
+        return sum(row.key in keys and row.source != sources[row.experiment] for row in rows)
 
     def statuses(self, experiment: str, hashes: Collection[str]) -> dict[tuple[str, int], str]:
         """Return the status of every stored cell of these configs: (config hash, seed) -> status."""
