@@ -50,9 +50,10 @@ def drive(store: str, log: str, engine: str) -> int:
     """Compute what is missing; print the hash of the source, then "x seed" after each record is saved."""
     import fault_cells  # as the workers know it
 
+    from karat.errors import SourceError
     from karat.lab import Dask, Local, Store, StoreError, WorkerError, iterate
     from karat.study.experiment import cells
-    from karat.study.source import SourceError, source_hash
+    from karat.study.source import source_hash
 
     print(source_hash(fault_cells.CELLS), flush=True)
     wanted = cells(fault_cells.CELLS, "tiny", overrides={"log": log})

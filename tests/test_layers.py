@@ -8,13 +8,14 @@ from pathlib import Path
 import pytest
 
 import karat
+from karat.lazy import exports, only_for_types
 
 ROOT = Path(karat.__file__).parent
 FILES = sorted(ROOT.rglob("*.py"))
 
 # From the bottom up. A layer imports layers of lower rows only: members of one row do not know each other.
 ROWS = (
-    ("version",),
+    ("version", "errors", "lazy"),
     ("core",),
     ("data", "nets", "attacks"),
     ("training",),
@@ -28,14 +29,17 @@ ROWS = (
     ("__init__",),
 )
 HEIGHT = {layer: height for height, row in enumerate(ROWS) for layer in row}
-# Layers that see less than everything below them.
+# Layers that see less than everything below them; the lowest row is for all.
 ONLY = {
-    "attacks": {"core"},
-    "data": {"core"},
-    "nets": {"core"},
-    "study": {"version", "core"},
-    "lab": {"version", "core", "study"},
-    "report": {"version", "core", "study", "lab"},
+    layer: {*ROWS[0], *seen}
+    for layer, seen in {
+        "attacks": ("core",),
+        "data": ("core",),
+        "nets": ("core",),
+        "study": ("core",),
+        "lab": ("core", "study"),
+        "report": ("core", "study", "lab"),
+    }.items()
 }
 MODULE_LINES = 400
 FUNCTION_LINES = 60
@@ -158,6 +162,48 @@ def test_only_the_registry_reaches_into_papers():
         for file, node, layer in imported_layers()
         if layer == "papers" and layer_of(file) not in ("papers", "__init__")
     ]
+    assert offences == []
+
+
+def hands_on_names(node: ast.stmt) -> bool:
+    """Docstring, imports (at once, or for types with `attach` as the other branch), `__all__`, PAPER."""
+    match node:
+        case ast.Expr(value=ast.Constant(value=str())) | ast.ImportFrom() | ast.Import():
+            return True
+        case ast.If(test=ast.Name(id="TYPE_CHECKING"), body=body, orelse=[attaching]):
+            names = "__getattr__, __dir__ = attach(__name__)"
+            return all(map(hands_on_names, body)) and ast.unparse(attaching) == ast.unparse(ast.parse(names))
+        case ast.Assign(targets=[ast.Name(id=name)]):
+            return name in ("__all__", "PAPER")
+    return False
+
+
+def test_packages_only_hand_on_names():
+    # The hash of a record's source passes through them: what they did or defined would not count.
+    offences = [
+        place(file, node)
+        for file in FILES
+        if file.name == "__init__.py"
+        for node in tree(file).body
+        if not hands_on_names(node)
+    ]
+    assert offences == []
+
+
+def test_no_name_that_is_loaded_late_is_also_a_module():
+    # Whoever imports the module would put it in the place of the name.
+    offences = []
+    for file in FILES:
+        late = [node for node in tree(file).body if only_for_types(node)]
+        if file.name == "__init__.py" and late:
+            package = ".".join(("karat", *file.relative_to(ROOT).parent.parts))
+            names = dict(exports(ast.Module(body=late, type_ignores=[])))
+            modules = {one.stem for one in file.parent.glob("*.py")} | {
+                one.parent.name for one in file.parent.glob("*/__init__.py")
+            }
+            offences += [
+                f"{package}.{name}" for name, home in names.items() if name in modules and home != package
+            ]
     assert offences == []
 
 

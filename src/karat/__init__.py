@@ -3,9 +3,9 @@
 The public names are loaded when first used, so that `import karat` stays quick.
 """
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from karat.lazy import attach
 from karat.version import __version__
 
 if TYPE_CHECKING:
@@ -22,30 +22,12 @@ if TYPE_CHECKING:
         training,
     )
     from karat.api import check, run, sweep
+    from karat.certificates.ladder import certify
     from karat.core.ball import Ball
-    from karat.yours import attack, certify, probe
-
-_HOME = {
-    "Ball": "karat.core.ball",
-    "attack": "karat.yours",
-    "certify": "karat.yours",
-    "probe": "karat.yours",
-    "run": "karat.api",
-    "check": "karat.api",
-    "sweep": "karat.api",
-}
-_PACKAGES = (
-    "attacks",
-    "certificates",
-    "core",
-    "data",
-    "lab",
-    "nets",
-    "papers",
-    "probes",
-    "study",
-    "training",
-)
+    from karat.yours.attacking import attack
+    from karat.yours.probe.measure import probe
+else:
+    __getattr__, __dir__ = attach(__name__)
 
 __all__ = [
     "Ball",
@@ -67,15 +49,3 @@ __all__ = [
     "sweep",
     "training",
 ]
-
-
-def __getattr__(name: str) -> Any:
-    if name in _HOME:
-        return getattr(importlib.import_module(_HOME[name]), name)
-    if name in _PACKAGES:
-        return importlib.import_module(f"karat.{name}")
-    raise AttributeError(f"module 'karat' has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)

@@ -23,8 +23,9 @@ from karat.lab import (
 from karat.lab.runner import make_local
 from karat.study.claim import Check, Claim, judge_claim
 from karat.study.config import hints, require_setting
-from karat.study.experiment import Cell, Part, cells, find_experiment
+from karat.study.experiment import Cell, Part, cells
 from karat.study.grid import read_axis
+from karat.study.lookup import find_experiment
 from karat.study.record import Record
 from karat.study.registry import get_statement
 

@@ -1,4 +1,4 @@
-"""Commands that only look start without torch, and what they read from the source is true."""
+"""What is asked for is all that is loaded: looking needs no torch, an attack no papers."""
 
 import subprocess
 import sys
@@ -22,6 +22,61 @@ def test_looking_does_not_import_torch(arguments):
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert done.stdout
+
+
+LOADED = """
+import sys
+import karat
+{code}
+print(*sorted(sys.modules))
+"""
+
+
+def modules_after(code):
+    done = subprocess.run([sys.executable, "-c", LOADED.format(code=code)], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return set(done.stdout.split())
+
+
+ATTACK = """
+import torch
+net = karat.nets.Linear(torch.ones(3))
+karat.attack(net, torch.ones(2, 3), torch.ones(2), karat.Ball(2, 0.1))
+"""
+
+
+@pytest.mark.parametrize(
+    ("code", "most", "never"),
+    [
+        ("", 3, {"torch", "numpy"}),
+        ("karat.attack", 60, {"scipy.stats"}),
+        (ATTACK, 60, {"scipy.stats"}),
+        ("karat.certify", 100, set()),
+        ("karat.nets.TwoLayer", 30, {"scipy"}),
+        ("karat.lab.Store", 40, {"torch"}),
+    ],
+)
+def test_a_name_loads_what_it_needs(code, most, never):
+    loaded = modules_after(code)
+    heavy = {
+        "matplotlib",
+        "jinja2",
+        "numba",
+        "karat.report",
+        "karat.study.claim",
+        "karat.yours.probe.measure",
+    }
+    others = set() if "lab" in code else {"sqlite3", "karat.papers", "karat.lab.store"}
+    assert not loaded & (heavy | others | never)
+    assert len([name for name in loaded if name.partition(".")[0] == "karat"]) <= most
+
+
+def test_a_name_that_is_not_there_is_an_attribute_error():
+    import karat
+
+    with pytest.raises(AttributeError, match=r"module 'karat\.nets' has no attribute 'Nothing'"):
+        karat.nets.Nothing  # noqa: B018
+    assert {"TwoLayer", "NETS", "init"} <= set(dir(karat.nets))
 
 
 def test_the_checks_read_from_the_source_are_all_there_are():

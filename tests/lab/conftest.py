@@ -26,6 +26,7 @@ def make_record():
         values=None,
         error=None,
         version="0.1.0",
+        source="",
         seconds=0.5,
     ):
         return Record(
@@ -37,6 +38,7 @@ def make_record():
             error=error,
             cpu_seconds=seconds,
             version=version,
+            source=source,
             environment={},
         )
 

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from karat_toys import TOY
 
-from karat.lab.adaptive import Adaptive, Target, TargetError
+from karat.errors import TargetError
+from karat.lab.adaptive import Adaptive, Target
 from karat.study.experiment import cells
 from karat.study.record import Record
 

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from karat_toys import TOY
 
 from karat.study.config import Mismatch, config_from_json, config_to_json, decode, encode, read
-from karat.study.experiment import cells, find_experiment
+from karat.study.experiment import cells
+from karat.study.lookup import find_experiment
 from karat.study.record import Record, cell_generator, config_hash
 
 numbers = st.floats(allow_nan=False)

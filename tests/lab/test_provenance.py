@@ -13,7 +13,8 @@ import pytest
 
 from karat.lab import Dask, Local, WorkerError, run_cells
 from karat.study import source
-from karat.study.experiment import cells, find_experiment
+from karat.study.experiment import cells
+from karat.study.lookup import find_experiment
 
 PATIENCE = 120.0
 

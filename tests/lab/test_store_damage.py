@@ -201,7 +201,7 @@ def test_a_file_that_sqlite_cannot_even_complain_about_is_one_line(tmp_path, mak
     path = tmp_path / "store.sqlite"
     with Store(path) as store:
         store.put(make_record())
-    path.write_bytes(path.read_bytes().replace(b"cells_light ON", b"cells_light \xccN"))
+    path.write_bytes(path.read_bytes().replace(b"CREATE TABLE sweeps", b"CREATE \xccABLE sweeps"))
     with pytest.raises(StoreError, match="the file is damaged") as caught:
         Store(path, read_only=True)
     assert "\n" not in str(caught.value)

@@ -132,3 +132,14 @@ def test_the_default_store_is_named_by_the_environment(monkeypatch):
     assert default_path() == Path("/somewhere/else.sqlite")
     monkeypatch.delenv("KARAT_STORE")
     assert default_path() == Path(".karat/store.sqlite")
+
+
+def test_records_share_the_pages_of_the_file(tmp_path, make_record):
+    path = tmp_path / "store.sqlite"
+    values = {"curve": [1 / (place + 1) for place in range(40)]}
+    with Store(path) as store:
+        for seed in range(300):
+            store.put(make_record(seed=seed, values=values))
+        texts = sum(len(record.to_json()) for record in store.records())
+    assert texts / 300 > 800
+    assert path.stat().st_size < 2 * texts

@@ -84,11 +84,11 @@ def test_cells_that_fail_do_not_stop_an_adaptive_sweep(store):
 
 
 def test_cells_that_fail_now_count_as_failed_beside_older_results(store, make_record):
-    """The store keeps the results of an older version; the sweep that did not reproduce them failed."""
+    """The store keeps the results of older source code; the sweep that did not reproduce them failed."""
     sweep = planned(1, mode="raise")
     for cell in sweep.cells:
-        store.put(make_record(TOY.name, config=cell.config_json, seed=cell.seed, version="0.0.1"))
-    outcome = run_sweep(sweep, store, Inline())
+        store.put(make_record(TOY.name, config=cell.config_json, seed=cell.seed, source="older"))
+    outcome = run_sweep(sweep, store, Inline(), fresh=True)
     assert outcome.computed == 12
     assert outcome.statuses == {"done": 10, "failed": 2}
     assert {record.config["d"] for record in outcome.failed} == {2}

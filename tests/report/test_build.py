@@ -11,6 +11,7 @@ from karat.study.drawing.picture import Picture
 from karat.study.drawing.style import new_figure
 from karat.study.experiment import cells
 from karat.study.registry import PAPERS, STATEMENTS
+from karat.version import __version__
 
 
 @pytest.fixture(autouse=True)
@@ -46,11 +47,15 @@ def test_a_full_store_shows_numbers_verdict_and_figure(toy, store, fill, tmp_pat
     assert read_page(tmp_path / "out" / "benign.html").tags.count("img") == 2
 
 
-def test_records_of_another_version_are_not_judged(toy, store, fill, tmp_path, read_page):
-    fill("quick", version="0.0.1")
+@pytest.mark.parametrize("version", ["0.0.1", __version__])
+def test_records_of_any_version_are_judged_and_those_of_other_source_are_counted(
+    toy, store, fill, tmp_path, read_page, version
+):
+    fill("quick", version=version)
     page = read_page(build(store, tmp_path / "out", **toy.lists))
-    assert "holds 1" not in page.text
-    assert "0 of 6" in page.text or "not run" in page.text
+    assert "holds 1" in page.text
+    assert "6 of 6" in page.text
+    assert "6 by other source code" in page.text
 
 
 def test_pages_need_nothing_from_outside(toy, store, fill, tmp_path, read_page):

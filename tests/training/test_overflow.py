@@ -14,7 +14,7 @@ from karat.attacks import hinges
 from karat.attacks.pgd import PGD
 from karat.core import Ball, Diverged, Relu, Softplus
 from karat.nets import OddTwoLayer, TwoLayer, as_classifier
-from karat.study.experiment import find_experiment
+from karat.study.lookup import find_experiment
 from karat.study.record import cell_generator
 from karat.training import Adversary, Constant, Trainer
 from karat.training.odd import forward

@@ -161,7 +161,7 @@ def show(
 
 def _places(check: "Check") -> list[str]:
     """Where the statement is judged and where its experiment runs: file and line."""
-    from karat.study.experiment import find_experiment
+    from karat.study.lookup import find_experiment
 
     found = []
     for function in (check.evaluate, find_experiment(check.experiment).run):

@@ -5,6 +5,8 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from karat.errors import KaratError, TargetError
+
 BAD_INPUT = 2
 OTHER = 1
 INTERRUPTED = 130
@@ -23,10 +25,8 @@ def bad_input() -> Iterator[None]:
     """Errors in here are the user's to mend: one line, exit code 2."""
     try:
         yield
-    except Exception as error:
-        if isinstance(error, ValueError | TypeError | OSError) or _is_of_the_lab(error):
-            raise Failure(one_line(error), BAD_INPUT) from error
-        raise
+    except (ValueError, TypeError, OSError, KaratError) as error:
+        raise Failure(one_line(error), BAD_INPUT) from error
 
 
 def explain(error: BaseException) -> int:
@@ -57,13 +57,8 @@ def _verdict(error: BaseException) -> tuple[str, int]:
     # typer brings click along under changing names: its errors are known by their shape.
     if hasattr(error, "format_message") and hasattr(error, "exit_code"):
         return " ".join(error.format_message().split()), error.exit_code
-    if type(error).__name__ == "TargetError":
+    if isinstance(error, TargetError):
         return one_line(error), BAD_INPUT
-    if _is_of_the_lab(error) or isinstance(error, OSError):
+    if isinstance(error, KaratError | OSError):
         return one_line(error), OTHER
     return f"{type(error).__name__}: {one_line(error)} (KARAT_DEBUG=1 shows where.)", OTHER
-
-
-def _is_of_the_lab(error: BaseException) -> bool:
-    """Known by name: importing their classes here would slow down every command."""
-    return type(error).__name__ in {"StoreError", "WorkerError", "ReportError", "SourceError"}

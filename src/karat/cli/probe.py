@@ -55,7 +55,7 @@ def probe(
     from karat.data.loading import load_samples
     from karat.nets.loading import load_model
     from karat.report.folders import without_folders
-    from karat.yours import probe as run
+    from karat.yours.probe import probe as run
 
     allow_own_code()
     with bad_input():

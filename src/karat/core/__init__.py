@@ -1,34 +1,41 @@
 """Pure maths on tensors: norms, balls, activations, losses, statistics and argument checks."""
 
-from karat.core.activations import (
-    ACTIVATIONS,
-    Activation,
-    LeakyRelu,
-    Quadratic,
-    QuadraticRelu,
-    Relu,
-    SmoothedRelu,
-    SmoothedTruncatedRelu,
-    SmoothLeakyRelu,
-    Softplus,
-    TruncatedRelu,
-)
-from karat.core.ball import Ball
-from karat.core.checks import ShapeError
-from karat.core.classifier import Classifier
-from karat.core.divergence import Diverged
-from karat.core.losses import LOSSES, Hinge, Logistic, Loss, Squared, ZeroOne
-from karat.core.norms import dual_exponent, norm, two_inf_norm
-from karat.core.statistics import (
-    Estimate,
-    Interval,
-    Slope,
-    bootstrap_interval,
-    clopper_pearson,
-    crossing_point,
-    log_log_slope,
-    t_interval,
-)
+from typing import TYPE_CHECKING
+
+from karat.lazy import attach
+
+if TYPE_CHECKING:
+    from karat.core.activations import (
+        ACTIVATIONS,
+        Activation,
+        LeakyRelu,
+        Quadratic,
+        QuadraticRelu,
+        Relu,
+        SmoothedRelu,
+        SmoothedTruncatedRelu,
+        SmoothLeakyRelu,
+        Softplus,
+        TruncatedRelu,
+    )
+    from karat.core.ball import Ball
+    from karat.core.checks import ShapeError
+    from karat.core.classifier import Classifier
+    from karat.core.divergence import Diverged
+    from karat.core.losses import LOSSES, Hinge, Logistic, Loss, Squared, ZeroOne
+    from karat.core.norms import dual_exponent, norm, two_inf_norm
+    from karat.core.statistics import (
+        Estimate,
+        Interval,
+        Slope,
+        bootstrap_interval,
+        clopper_pearson,
+        crossing_point,
+        log_log_slope,
+        t_interval,
+    )
+else:
+    __getattr__, __dir__ = attach(__name__)
 
 __all__ = [
     "ACTIVATIONS",

@@ -1,44 +1,44 @@
 """Data models of the theory: what is sampled, with everything the model knows about each point."""
 
-from karat.data.cluster_law import ClusterLaw, admissible, overlap
-from karat.data.clusters import CLUSTERS, Gaussian, Quartic, TruncatedGaussian
-from karat.data.dictionaries import (
-    DICTIONARIES,
-    coherence,
-    column_sum,
-    draw_dictionary,
-    hadamard,
-    identity,
-    incoherent,
-    orthonormal,
-    row_sum,
-    unitary,
-)
-from karat.data.flips import FLIPS
-from karat.data.hypercube import HypercubeMixture
-from karat.data.noisy_mixture import NoisyMixture
-from karat.data.normaliser import Normaliser
-from karat.data.pattern_dictionary import PatternDictionary
-from karat.data.pattern_law import PatternLaw, codebook_law, independent_law, mixture_law
-from karat.data.pattern_tasks import (
-    hidden_representation_law,
-    interval_law,
-    majority_law,
-    parity_law,
-    random_codes,
-)
-from karat.data.samples import DataModel, Samples
-from karat.data.sparse_code import MULTI_SCALE, SparseCode
-from karat.data.sparse_coding import SparseCoding, draw_w_star
-from karat.data.sphere import UnitSphere, smallest_distance
+from typing import TYPE_CHECKING
 
-DATA_MODELS: dict[str, type[DataModel]] = {
-    "noisy_mixture": NoisyMixture,
-    "sparse_coding": SparseCoding,
-    "pattern_dictionary": PatternDictionary,
-    "hypercube": HypercubeMixture,
-    "sphere": UnitSphere,
-}
+from karat.lazy import attach
+
+if TYPE_CHECKING:
+    from karat.data.by_name import DATA_MODELS
+    from karat.data.cluster_law import ClusterLaw, admissible, overlap
+    from karat.data.clusters import CLUSTERS, Gaussian, Quartic, TruncatedGaussian
+    from karat.data.dictionaries import (
+        DICTIONARIES,
+        coherence,
+        column_sum,
+        draw_dictionary,
+        hadamard,
+        identity,
+        incoherent,
+        orthonormal,
+        row_sum,
+        unitary,
+    )
+    from karat.data.flips import FLIPS
+    from karat.data.hypercube import HypercubeMixture
+    from karat.data.noisy_mixture import NoisyMixture
+    from karat.data.normaliser import Normaliser
+    from karat.data.pattern_dictionary import PatternDictionary
+    from karat.data.pattern_law import PatternLaw, codebook_law, independent_law, mixture_law
+    from karat.data.pattern_tasks import (
+        hidden_representation_law,
+        interval_law,
+        majority_law,
+        parity_law,
+        random_codes,
+    )
+    from karat.data.samples import DataModel, Samples
+    from karat.data.sparse_code import MULTI_SCALE, SparseCode
+    from karat.data.sparse_coding import SparseCoding, draw_w_star
+    from karat.data.sphere import UnitSphere, smallest_distance
+else:
+    __getattr__, __dir__ = attach(__name__)
 
 __all__ = [
     "CLUSTERS",

@@ -13,6 +13,7 @@ from karat.core.sequential import (
     anytime_t_interval,
 )
 from karat.core.statistics import Interval
+from karat.errors import TargetError
 from karat.study.experiment import Cell
 from karat.study.record import Record
 
@@ -29,10 +30,6 @@ METHODS: dict[str, str] = {
         "mixture for flags"
     ),
 }
-
-
-class TargetError(ValueError):
-    """The records do not hold what a target asks for; the message is one line."""
 
 
 @dataclass(frozen=True, kw_only=True)

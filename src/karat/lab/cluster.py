@@ -9,10 +9,11 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
+from karat.errors import WorkerError
 from karat.lab.engine import ATTEMPTS, Feed, Retries
 from karat.lab.execute import failure
 from karat.lab.host import Answer, answer, stop
-from karat.lab.protocol import WorkerError, read_answer, request
+from karat.lab.protocol import read_answer, request
 from karat.lab.scheduler import alive, connected, one_line, require_address
 from karat.lab.watch import Say, Watch, over_limit, unheard
 from karat.study.experiment import Cell

@@ -8,6 +8,7 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from karat.errors import StoreError
 from karat.lab import schema
 
 PATIENCE = 60.0
@@ -15,10 +16,6 @@ PATIENCE = 60.0
 
 DAMAGE = (sqlite3.DatabaseError, UnicodeDecodeError)
 """What reading a damaged file raises; the second where SQLite's own message quotes bytes that are no text."""
-
-
-class StoreError(Exception):
-    """A store cannot be opened, read or written; the message is one line that names the file."""
 
 
 _DAMAGED = "not a karat store any more (the file is damaged); `karat store repair` saves what can be read."

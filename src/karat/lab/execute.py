@@ -6,14 +6,20 @@ import time
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from karat.lab.child import THREADS
 from karat.study.config import decode, encode
-from karat.study.experiment import Cell, find_experiment
+from karat.study.experiment import Cell
+from karat.study.lookup import find_experiment
 from karat.study.record import Record, Status, cell_generator, environment
 from karat.study.source import require_unchanged, source_hash
 from karat.version import __version__
+
+if TYPE_CHECKING:
+    from threadpoolctl import ThreadpoolController
 
 
 def execute(cell: Cell, *, show_traceback: bool = False) -> Record:
@@ -63,13 +69,12 @@ def failure(cell: Cell, error: str) -> Record:
 def one_thread() -> Iterator[None]:
     """Limit torch, numba and the BLAS libraries loaded so far to one thread, then restore them."""
     import torch
-    from threadpoolctl import threadpool_limits
 
     numba = sys.modules.get("numba")
     if numba and numba.config.NUMBA_NUM_THREADS <= THREADS:
         numba = None
     before = torch.get_num_threads(), numba.get_num_threads() if numba else 0
-    with threadpool_limits(THREADS):
+    with _thread_pools(len(sys.modules)).limit(limits=THREADS):
         torch.set_num_threads(THREADS)
         if numba:
             numba.set_num_threads(THREADS)
@@ -79,6 +84,14 @@ def one_thread() -> Iterator[None]:
             torch.set_num_threads(before[0])
             if numba:
                 numba.set_num_threads(before[1])
+
+
+@lru_cache(maxsize=1)
+def _thread_pools(modules: int) -> "ThreadpoolController":
+    """The thread pools of the libraries loaded by now; a new library comes with a new module."""
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
 
 
 def _record(

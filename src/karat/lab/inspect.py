@@ -7,8 +7,9 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from karat.errors import StoreError
 from karat.lab import users
-from karat.lab.connection import DAMAGE, StoreError, guard, open_to_salvage, open_to_write, unused
+from karat.lab.connection import DAMAGE, guard, open_to_salvage, open_to_write, unused
 from karat.lab.row import COLUMNS, Row, unsealed
 from karat.lab.store import Store
 
@@ -82,8 +83,8 @@ def repair(path: Path) -> Salvage:
 
     Rows are copied as they are: one without a digest gets none, as nobody knows what has changed in it.
 
-    Reading: SQLite reads a table in the order of its key until it meets a damaged page, so the table is read
-    from both ends and then in parts of the key, as far as they can be read.
+    Reading: SQLite reads a table until it meets a damaged page, so the table is read as it lies, from both
+    ends of its key and then in parts of the key, at last row by row, as far as they can be read.
     """
     if not path.is_file():
         raise StoreError(f"{path}: there is no store here.")
@@ -160,10 +161,10 @@ def _sound(rows: Iterable[Row], left: dict[str, str]) -> Iterator[Row]:
 def _readable(connection: sqlite3.Connection) -> Iterator[Row]:
     """Every row that can be read, some of them more than once."""
     names: set[str] = set()
-    for order in ("ASC", "DESC"):
+    ends = (f"ORDER BY experiment {to}, config_hash {to}, seed {to}" for to in ("ASC", "DESC"))
+    for order in ("", *ends):
         with suppress(*DAMAGE):
-            key = f"experiment {order}, config_hash {order}, seed {order}"
-            for row in _query(connection, f"ORDER BY {key}"):
+            for row in _query(connection, order):
                 names.add(str(row.experiment))
                 yield row
     for name in sorted(names):
@@ -179,6 +180,16 @@ def _below(connection: sqlite3.Connection, experiment: str, prefix: str) -> Iter
         if len(prefix) < _DEPTH:
             for digit in _HEX:
                 yield from _below(connection, experiment, prefix + digit)
+        else:
+            yield from _one_by_one(connection, where, (experiment, prefix, prefix + "g"))
+
+
+def _one_by_one(connection: sqlite3.Connection, where: str, values: tuple[str, ...]) -> Iterator[Row]:
+    """Rows looked up by their keys, which stand in an index of their own."""
+    with suppress(*DAMAGE):
+        for key in connection.execute(f"SELECT experiment, config_hash, seed FROM cells {where}", values):
+            with suppress(*DAMAGE):
+                yield from _query(connection, "WHERE experiment = ? AND config_hash = ? AND seed = ?", key)
 
 
 def _query(connection: sqlite3.Connection, where: str, values: tuple[str, ...] = ()) -> Iterator[Row]:

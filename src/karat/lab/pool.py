@@ -7,10 +7,11 @@ from collections.abc import Generator
 from contextlib import suppress
 from dataclasses import dataclass
 
+from karat.errors import WorkerError
 from karat.lab.child import Child
 from karat.lab.engine import ATTEMPTS, Feed, Retries
 from karat.lab.execute import failure
-from karat.lab.protocol import BEGUN, LOADING, READY, WorkerError, read_answer, request
+from karat.lab.protocol import BEGUN, LOADING, READY, read_answer, request
 from karat.lab.watch import Say, Watch, over_limit, unheard
 from karat.study.experiment import Cell
 from karat.study.record import Record

@@ -3,9 +3,11 @@
 import json
 from typing import Any
 
-from karat.study.experiment import Cell, find_experiment
+from karat.errors import SourceError, WorkerError
+from karat.study.experiment import Cell
+from karat.study.lookup import find_experiment
 from karat.study.record import Record
-from karat.study.source import SourceError, hash_of, source_hash, source_modules
+from karat.study.source import hash_of, source_hash, source_modules
 from karat.version import __version__
 
 READY = "ready"
@@ -16,10 +18,6 @@ BEGUN = "begun"
 
 LOADING = 60.0
 """Seconds a worker may take to load what a cell needs, on top of a limit per cell."""
-
-
-class WorkerError(RuntimeError):
-    """Workers cannot be started, reached or trusted at all; the message is one line."""
 
 
 def request(cell: Cell) -> str:

@@ -10,7 +10,8 @@ from karat.lab.pool import Local
 from karat.lab.progress import Progress, Silent
 from karat.lab.reservations import Reservations
 from karat.lab.store import Store
-from karat.study.experiment import Cell, find_experiment
+from karat.study.experiment import Cell
+from karat.study.lookup import find_experiment
 from karat.study.record import Record
 from karat.study.source import source_hash
 

@@ -8,8 +8,8 @@ from contextlib import contextmanager, suppress
 from typing import Any
 from urllib.parse import urlsplit
 
+from karat.errors import WorkerError
 from karat.lab.host import touch
-from karat.lab.protocol import WorkerError
 
 CONNECT = 30.0
 """Seconds to wait for the scheduler."""

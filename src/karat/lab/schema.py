@@ -47,6 +47,27 @@ MIGRATIONS: tuple[str, ...] = (
     ALTER TABLE sweeps ADD COLUMN digest TEXT;
     ALTER TABLE benchmarks ADD COLUMN digest TEXT;
     """,
+    # With row ids several records share a page; without, each of them took one of its own. Whoever looks for
+    # cells reads their digests too, so that an index of the other columns served nobody.
+    """
+    CREATE TABLE packed (
+        experiment TEXT NOT NULL,
+        config_hash TEXT NOT NULL,
+        seed INTEGER NOT NULL,
+        status TEXT NOT NULL,
+        version TEXT NOT NULL,
+        source TEXT NOT NULL,
+        cpu_seconds REAL NOT NULL,
+        saved_at TEXT NOT NULL,
+        record TEXT NOT NULL,
+        digest TEXT,
+        PRIMARY KEY (experiment, config_hash, seed)
+    );
+    INSERT INTO packed SELECT experiment, config_hash, seed, status, version, source, cpu_seconds, saved_at,
+        record, digest FROM cells;
+    DROP TABLE cells;
+    ALTER TABLE packed RENAME TO cells;
+    """,
 )
 """Step i brings a store from version i to version i + 1; append, never edit."""
 

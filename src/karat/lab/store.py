@@ -7,15 +7,14 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from karat.errors import StoreError
 from karat.lab import schema
-from karat.lab.connection import StoreError
 from karat.lab.overview import Summary, overview
 from karat.lab.rescue import claim_rescued, rescue
 from karat.lab.row import COLUMNS, Row, now, sealed, unsealed
 from karat.lab.storefile import StoreFile
 from karat.study.experiment import Cell
 from karat.study.record import Record
-from karat.version import __version__
 
 _PUT = f"""
 INSERT INTO cells ({COLUMNS}) VALUES ({", ".join("?" * len(Row._fields))})
@@ -25,7 +24,7 @@ ON CONFLICT (experiment, config_hash, seed) DO UPDATE SET
     digest = excluded.digest
 WHERE excluded.status <> 'failed' OR cells.status = 'failed'
 """
-_FINISHED = "status IN ('done', 'diverged') AND version = ?"
+_FINISHED = "status IN ('done', 'diverged')"
 _HASHES = 500
 """Config hashes per query: SQLite limits the number of parameters."""
 
@@ -103,7 +102,7 @@ class Store:
     def missing(self, cells: Sequence[Cell], sources: Sources | None = None) -> list[Cell]:
         """Return the cells still to be computed, each once, in order.
 
-        Done and diverged cells are finished; failed ones and those of another version of karat are not.
+        Done and diverged cells are finished, whatever version of karat computed them; failed ones are not.
 
         Args:
             cells: what is wanted; sources: if given, records of other source code do not count either.
@@ -113,7 +112,10 @@ class Store:
 
     def stale(self, cells: Sequence[Cell], sources: Sources) -> int:
         """Return how many finished cells were computed by other source code."""
-        return len({cell.key for cell in cells} & (self._keys(cells, None) - self._keys(cells, sources)))
+        keys = {cell.key for cell in cells}
+        names = {cell.experiment for cell in cells}
+        rows = (row for name in names for row in self.rows(*_finished(name, None)))
+        return sum(row.key in keys and row.source != sources[row.experiment] for row in rows)
 
     def statuses(self, experiment: str, hashes: Collection[str]) -> dict[tuple[str, int], str]:
         """Return the status of every stored cell of these configs: (config hash, seed) -> status."""
@@ -234,10 +236,10 @@ class Store:
 
 
 def _finished(experiment: str, sources: Sources | None) -> tuple[str, list[Any]]:
-    where, values = f"WHERE experiment = ? AND {_FINISHED}", [experiment, __version__]
+    where = f"WHERE experiment = ? AND {_FINISHED}"
     if sources is None:
-        return where, values
-    return f"{where} AND source = ?", [*values, sources[experiment]]
+        return where, [experiment]
+    return f"{where} AND source = ?", [experiment, sources[experiment]]
 
 
 def _conditions(given: Mapping[str, str | None]) -> tuple[str, list[Any]]:

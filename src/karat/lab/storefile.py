@@ -7,8 +7,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from karat.errors import StoreError
 from karat.lab import users
-from karat.lab.connection import StoreError, guard, open_to_read, open_to_write
+from karat.lab.connection import guard, open_to_read, open_to_write
 
 
 class StoreFile:

@@ -17,7 +17,6 @@ from karat.lab.runner import drive, present_sources
 from karat.lab.store import Sources, Store
 from karat.study.experiment import Cell
 from karat.study.record import Record, canonical
-from karat.version import __version__
 
 Listen = Callable[[Estimate, CostModel], object]
 
@@ -219,9 +218,7 @@ def _known(store: Store, experiment: str, cells: Sequence[Cell], sources: Source
     return [
         record
         for record in found
-        if record.finished
-        and record.version == __version__
-        and (sources is None or record.source == sources[experiment])
+        if record.finished and (sources is None or record.source == sources[experiment])
     ]
 
 

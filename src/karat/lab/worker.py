@@ -12,10 +12,11 @@ import threading
 from collections.abc import Iterator
 from typing import TextIO
 
+from karat.errors import SourceError
 from karat.lab.execute import execute, load
 from karat.lab.protocol import BEGUN, READY, objection, refusal
-from karat.study.experiment import Cell, find_experiment
-from karat.study.source import SourceError
+from karat.study.experiment import Cell
+from karat.study.lookup import find_experiment
 
 
 def serve(requests: TextIO, answers: TextIO) -> None:

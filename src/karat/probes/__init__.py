@@ -1,5 +1,12 @@
 """Measurements on trained networks."""
 
-from karat.probes.errors import Errors, error_share, flipped_errors, mix_flips
+from typing import TYPE_CHECKING
+
+from karat.lazy import attach
+
+if TYPE_CHECKING:
+    from karat.probes.errors import Errors, error_share, flipped_errors, mix_flips
+else:
+    __getattr__, __dir__ = attach(__name__)
 
 __all__ = ["Errors", "error_share", "flipped_errors", "mix_flips"]

@@ -1,5 +1,6 @@
 """Records -> figures and a self-contained HTML report."""
 
-from karat.report.build import ReportError, build
+from karat.errors import ReportError
+from karat.report.build import build
 
 __all__ = ["ReportError", "build"]

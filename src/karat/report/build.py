@@ -10,6 +10,7 @@ from typing import Any
 from jinja2 import Environment
 
 from karat.core.checks import require_choice
+from karat.errors import ReportError
 from karat.lab.store import Store
 from karat.report.collect import Content, Run, collect
 from karat.report.embed import data_uri
@@ -33,10 +34,6 @@ VERDICTS = {
 
 
 _PIXELS_PER_INCH, _WIDE = 115, 1.75
-
-
-class ReportError(ValueError):
-    """The report cannot be written; the message is one line."""
 
 
 @dataclass(frozen=True, kw_only=True)

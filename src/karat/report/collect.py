@@ -4,13 +4,14 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from karat.errors import SourceError
 from karat.lab.store import Store
 from karat.study.claim import SCALES, Check, Claim, judge_claim
 from karat.study.experiment import Experiment, cells
 from karat.study.record import Record
 from karat.study.registry import STATEMENTS
+from karat.study.source import source_hash
 from karat.study.statement import Statement
-from karat.version import __version__
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -19,7 +20,8 @@ class Run:
 
     Args:
         expected: cells of the preset; records: those found;
-        other: records of further settings, scales or versions.
+        other: records of further settings and scales;
+        stale: records shown that were computed by other source code than karat's present one.
     """
 
     name: str
@@ -29,6 +31,7 @@ class Run:
     expected: int
     records: tuple[Record, ...]
     other: int = 0
+    stale: int = 0
 
     def count(self, status: str) -> int:
         """How many of the records ended so."""
@@ -84,18 +87,13 @@ def collect(
     """Judge every statement on the store's records at one scale (or the best one of each experiment).
 
     Reading: without a scale the largest complete one is taken, else the largest one with any record, so that
-    a sweep just begun does not hide a finished smaller one. Records of another version are not judged.
+    a sweep just begun does not hide a finished smaller one. Records of other source code, such as another
+    version of karat may have, are judged too and counted.
     """
     held: dict[str, list[Record]] = {name: [] for name in experiments}
-    older: Counter[str] = Counter()
     for record in store.records():
-        if record.version == __version__:
-            held.setdefault(record.experiment, []).append(record)
-        else:
-            older[record.experiment] += 1
-    runs = {
-        name: _run(name, experiments.get(name), records, older[name], scale) for name, records in held.items()
-    }
+        held.setdefault(record.experiment, []).append(record)
+    runs = {name: _run(name, experiments.get(name), records, scale) for name, records in held.items()}
     judged = []
     for statement in STATEMENTS:
         check = checks.get(statement.id)
@@ -108,13 +106,11 @@ def collect(
     return Content(judged=tuple(judged), runs=tuple(runs.values()))
 
 
-def _run(
-    name: str, experiment: Experiment | None, held: Sequence[Record], older: int, scale: str | None
-) -> Run:
+def _run(name: str, experiment: Experiment | None, held: Sequence[Record], scale: str | None) -> Run:
     """Select the records of the scale shown; an experiment that is not karat's own has no scale."""
     if experiment is None:
         found = tuple(held)
-        return Run(name=name, title="", paper="", scale=None, expected=len(found), records=found, other=older)
+        return Run(name=name, title="", paper="", scale=None, expected=len(found), records=found)
     chosen, expected = scale, 0
     records: tuple[Record, ...] = ()
     for candidate in (scale,) if scale else reversed(SCALES):
@@ -136,5 +132,17 @@ def _run(
         scale=chosen,
         expected=max(expected, len(records)),
         records=records,
-        other=len(held) - len(records) + older,
+        other=len(held) - len(records),
+        stale=_stale(experiment, records),
     )
+
+
+def _stale(experiment: Experiment, records: Sequence[Record]) -> int:
+    """How many of the records were computed by other source code."""
+    if not records:
+        return 0
+    try:
+        present = source_hash(experiment)
+    except SourceError:  # edited while this process runs: whoever computes is told, whoever reads goes on
+        return 0
+    return sum(record.source != present for record in records)

@@ -9,7 +9,8 @@ import numpy as np
 from matplotlib import patheffects
 from matplotlib.axes import Axes
 
-from karat.lab.adaptive import Target, TargetError
+from karat.errors import TargetError
+from karat.lab.adaptive import Target
 from karat.lab.store import Store
 from karat.lab.summary import Group, summarise
 from karat.report.embed import data_uri

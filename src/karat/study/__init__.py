@@ -1,22 +1,8 @@
-"""How anything is asked and judged: statements, experiments, records, checks, claims, papers.
+"""How anything is asked and judged: statements, experiments, records, checks, claims, papers."""
 
-Statements are here at once; what judges them is loaded when first used, so that listing stays quick.
-"""
+from typing import TYPE_CHECKING
 
-import importlib
-from typing import TYPE_CHECKING, Any
-
-from karat.study.paper import Paper
-from karat.study.registry import (
-    CHECKS,
-    EXPERIMENTS,
-    PAPERS,
-    STATEMENTS,
-    coverage,
-    executable_ids,
-    get_statement,
-)
-from karat.study.statement import KINDS, Statement
+from karat.lazy import attach
 
 if TYPE_CHECKING:
     from karat.study.claim import Check, Claim, Finding, claim_json, judge_claim
@@ -27,19 +13,19 @@ if TYPE_CHECKING:
         upper_bound_finding,
         values_of,
     )
-
-_HOME = {
-    "Check": "claim",
-    "Claim": "claim",
-    "Finding": "claim",
-    "claim_json": "claim",
-    "judge_claim": "claim",
-    "lower_bound_finding": "evaluate",
-    "rate_finding": "evaluate",
-    "tight_finding": "evaluate",
-    "upper_bound_finding": "evaluate",
-    "values_of": "evaluate",
-}
+    from karat.study.paper import Paper
+    from karat.study.registry import (
+        CHECKS,
+        EXPERIMENTS,
+        PAPERS,
+        STATEMENTS,
+        coverage,
+        executable_ids,
+        get_statement,
+    )
+    from karat.study.statement import KINDS, Statement
+else:
+    __getattr__, __dir__ = attach(__name__)
 
 __all__ = [
     "CHECKS",
@@ -63,9 +49,3 @@ __all__ = [
     "upper_bound_finding",
     "values_of",
 ]
-
-
-def __getattr__(name: str) -> Any:
-    if name in _HOME:
-        return getattr(importlib.import_module(f"karat.study.{_HOME[name]}"), name)
-    raise AttributeError(f"module 'karat.study' has no attribute {name!r}")

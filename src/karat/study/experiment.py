@@ -1,11 +1,8 @@
 """An experiment is one question with named scales; a cell is one config and one seed of it."""
 
-import importlib
 import itertools
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from difflib import get_close_matches
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -144,36 +141,6 @@ def cells(
     firsts = (Cell(experiment.name, config, 0) for config in configs)
     unique = {cell.config_hash: cell for cell in firsts}
     return [cell.with_seed(seed) for cell in unique.values() for seed in range(count)]
-
-
-def find_experiment(name: str) -> Experiment:
-    """Return karat's experiment of that name, or the one at "package.module:ATTRIBUTE" of the user's code.
-
-    An experiment found at an address carries the address as its name, so that worker processes find it too.
-    """
-    if ":" in name:
-        return replace(_imported(name), name=name)
-    from karat.study.registry import EXPERIMENTS  # the list imports this module
-
-    if name not in EXPERIMENTS:
-        close = get_close_matches(name, EXPERIMENTS, n=1)
-        meant = f" (did you mean `{close[0]}`?)" if close else ""
-        listed = ", ".join(EXPERIMENTS) or "not there yet"
-        raise ValueError(f"there is no experiment `{name}`{meant}; the experiments are {listed}.")
-    return EXPERIMENTS[name]
-
-
-def _imported(name: str) -> Experiment:
-    module, _, attribute = name.partition(":")
-    if module not in sys.modules:
-        remember(module)
-    try:
-        found = getattr(importlib.import_module(module), attribute)
-    except (ImportError, AttributeError, ValueError) as error:
-        raise ValueError(f"there is no experiment at `{name}`: {error}.") from error
-    if not isinstance(found, Experiment):
-        raise ValueError(f"`{name}` is a {type(found).__name__}, not an Experiment.")
-    return found
 
 
 def _setting(experiment: Experiment, known: Mapping[str, Any], name: str, value: Any) -> Any:

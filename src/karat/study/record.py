@@ -6,7 +6,7 @@ import math
 import platform
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, fields
-from functools import cached_property
+from functools import cache, cached_property
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
@@ -120,10 +120,14 @@ def cell_generator(seed: int) -> "torch.Generator":
 
 def environment(threads: int) -> dict[str, Any]:
     """Return what can change the last digits of a result: versions, threads, architecture."""
-    libraries = ("torch", "numpy", "scipy", "numba", "clarabel")
     return {
         "python": platform.python_version(),
-        **{name: version(name) for name in libraries},
+        **dict(_versions()),
         "threads": threads,
         "machine": platform.machine(),
     }
+
+
+@cache  # reading them from disk takes longer than a small cell
+def _versions() -> tuple[tuple[str, str], ...]:
+    return tuple((name, version(name)) for name in ("torch", "numpy", "scipy", "numba", "clarabel"))

@@ -1,19 +1,22 @@
 """Which source code computed a record: a hash over the files an experiment imports, directly or not."""
 
-import ast
 import hashlib
 import importlib.util
 import sys
-from collections.abc import Iterator
 from contextlib import suppress
 from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from karat.errors import SourceError
+from karat.study.imports import Imports, imports_of
+
 if TYPE_CHECKING:
     from karat.study.experiment import Experiment
 
 _KARAT = Path(__file__).parents[2]
+
+_INSTALLED = ("site-packages", "dist-packages")
 
 _FIRST: dict[Path, bytes] = {}
 """The hash of every file when this process first read it: before it was imported, as far as can be."""
@@ -25,17 +28,14 @@ _MODULES: dict[frozenset[str], int] = {}
 """How many modules were loaded when the files behind these ones were last looked at."""
 
 
-class SourceError(RuntimeError):
-    """A file is no longer what this process has read; the message is one line."""
-
-
 def source_hash(experiment: "Experiment") -> str:
     """Return sixteen hex digits of the SHA-256 of the source behind an experiment, as this process knows it.
 
     Reading: the files are those of `run` and of the config class with everything they import, read from the
     import statements; of karat and of the folder the experiment's own code lies in, not of other libraries,
     whose versions are in the record's environment. Comments count: the hash says "other text", not "other
-    results".
+    results". In karat a name imported from a package leads to the module it comes from, not to neighbours:
+    karat's packages only hand on names, which a test checks. A package used as a whole counts as a whole.
     """
     return hash_of(source_modules(experiment))
 
@@ -84,23 +84,52 @@ def require_unchanged(experiment: "Experiment") -> None:
 @cache
 def _closure(modules: frozenset[str]) -> frozenset[Path]:
     """The files of these modules and of everything they import."""
-    files: set[Path] = set()
+    counted: set[Path] = set()
     for module in sorted(modules):
-        roots = (_root(module), _KARAT)
-        waiting = list(_files(module, roots))
+        root = _root(module)
+        met: set[str] = set()
+        waiting = [module]
         while waiting:
-            file = waiting.pop()
-            if file not in files:
-                files.add(file)
-                waiting += [found for name in _scan(file)[1] for found in _files(name, roots)]
-    return frozenset(files)
+            name = waiting.pop()
+            if name not in met:
+                met.add(name)
+                files, further = _behind(name, module, root)
+                counted.update(files)
+                waiting += further
+    return frozenset(counted)
+
+
+def _behind(name: str, module: str, root: Path) -> tuple[tuple[Path, ...], list[str]]:
+    """The files behind a name that counts for a module, and the names they import."""
+    top = name.partition(".")[0]
+    if top == "karat":
+        return _behind_karat(name)
+    # Beside an installed package lie strangers, beside a script the rest of its author's work.
+    if root.name in _INSTALLED and top != module.partition(".")[0]:
+        return (), []
+    files = _files(name, root)
+    return files, [found for file in files for found in _scan(file)[1].executed]
+
+
+def _behind_karat(name: str) -> tuple[tuple[Path, ...], list[str]]:
+    """The file behind a name of karat; where a package hands it on, nothing but where it comes from."""
+    *_, file = _files(name, _KARAT)
+    imports = _scan(file)[1]
+    if file.name != "__init__.py":
+        return (file,), list(imports.executed)
+    package = ".".join(file.relative_to(_KARAT).parent.parts)
+    attribute = name.removeprefix(package).removeprefix(".")
+    if attribute in imports.exported:
+        return (), [f"{imports.exported[attribute]}.{attribute}"]
+    # The package as a whole, or what its own file defines.
+    return (file,), [*imports.executed, *(f"{home}.{found}" for found, home in imports.exported.items())]
 
 
 @cache
-def _scan(file: Path) -> tuple[bytes, tuple[str, ...]]:
+def _scan(file: Path) -> tuple[bytes, Imports]:
     """Hash of a file, and what it imports."""
     text = _read(file)
-    return _FIRST[file], tuple(_imports(file, text))
+    return _FIRST[file], imports_of(file, text)
 
 
 def _read(file: Path) -> bytes:
@@ -131,51 +160,12 @@ def _root(module: str) -> Path:
 
 
 @cache
-def _files(module: str, roots: tuple[Path, ...]) -> tuple[Path, ...]:
-    """The module's file and the `__init__.py` of the packages around it, as far as they lie under a root."""
-    parts = module.split(".")
-    places = [
-        root.joinpath(*parts[:end]) for root in dict.fromkeys(roots) for end in range(1, len(parts) + 1)
-    ]
+def _files(name: str, root: Path) -> tuple[Path, ...]:
+    """The files on the way to a name below a root: `__init__.py` of packages around it, then its module."""
+    parts = name.split(".")
+    places = [root.joinpath(*parts[:end]) for end in range(1, len(parts) + 1)]
     files = [file for place in places for file in (place / "__init__.py", place.with_suffix(".py"))]
     return tuple(file for file in files if file.is_file())
-
-
-def _imports(file: Path, text: bytes) -> Iterator[str]:
-    """Every module a file may import, also inside functions; a name imported from a package may be one."""
-    try:
-        tree = ast.parse(text)
-    except SyntaxError:  # a file that nothing could import so far
-        return
-    for node in _executed(tree):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            home = _absolute(file, node)
-            yield from (f"{home}.{alias.name}" for alias in node.names)
-
-
-def _executed(tree: ast.AST) -> Iterator[ast.AST]:
-    """All nodes but those that only type checkers see."""
-    waiting: list[ast.AST] = [tree]
-    while waiting:
-        node = waiting.pop()
-        yield node
-        if isinstance(node, ast.If) and getattr(node.test, "id", "") == "TYPE_CHECKING":
-            waiting += node.orelse
-        else:
-            waiting += ast.iter_child_nodes(node)
-
-
-def _absolute(file: Path, node: ast.ImportFrom) -> str:
-    if node.level == 0:
-        return node.module or ""
-    folder = file.parents[node.level - 1]
-    package = [folder.name]
-    while (folder.parent / "__init__.py").is_file():
-        folder = folder.parent
-        package.insert(0, folder.name)
-    return ".".join([*package, *([node.module] if node.module else [])])
 
 
 for _file in Path(__file__).parents[1].rglob("*.py"):  # a few milliseconds, before most of karat is imported

@@ -1,13 +1,20 @@
 """Training: gradient descent in closed form, adversaries, projections, schedules, trajectories."""
 
-from karat.training.adversary import Adversary
-from karat.training.image_attackers import ImageAttacker, named_attacker
-from karat.training.image_training import ImageTraining
-from karat.training.projections import FrobeniusBall, TwoInfBall, frobenius_ball
-from karat.training.regularisers import CubicNorms, SquaredNorms
-from karat.training.schedules import Constant, Ramp, Schedule, StepDecay
-from karat.training.trainer import Trainer
-from karat.training.trajectory import Snapshot, Trajectory
+from typing import TYPE_CHECKING
+
+from karat.lazy import attach
+
+if TYPE_CHECKING:
+    from karat.training.adversary import Adversary
+    from karat.training.image_attackers import ImageAttacker, named_attacker
+    from karat.training.image_training import ImageTraining
+    from karat.training.projections import FrobeniusBall, TwoInfBall, frobenius_ball
+    from karat.training.regularisers import CubicNorms, SquaredNorms
+    from karat.training.schedules import Constant, Ramp, Schedule, StepDecay
+    from karat.training.trainer import Trainer
+    from karat.training.trajectory import Snapshot, Trajectory
+else:
+    __getattr__, __dir__ = attach(__name__)
 
 __all__ = [
     "Adversary",

@@ -1,0 +1,62 @@
+"""What a source file imports, read from its text without running it."""
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from karat.lazy import exports, only_for_types
+
+
+@dataclass(frozen=True)
+class Imports:
+    """The imports of one file.
+
+    Args:
+        executed: every module it may import, also in functions; what is imported from a package may be one.
+        exported: names it takes from modules, loaded at once or when first used -> the module.
+    """
+
+    executed: tuple[str, ...] = ()
+    exported: dict[str, str] = field(default_factory=dict)
+
+
+def imports_of(file: Path, text: bytes) -> Imports:
+    """Return the imports of a file with this text; a text that is no Python imports nothing."""
+    try:
+        tree = ast.parse(text)
+    except SyntaxError:  # a file that nothing could import so far
+        return Imports()
+    return Imports(tuple(_executed(file, tree)), dict(exports(tree)))
+
+
+def _executed(file: Path, tree: ast.AST) -> Iterator[str]:
+    for node in _nodes(tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield alias.name
+                if alias.asname is None:  # `import karat.core` gives the name `karat`, hence all of it
+                    yield alias.name.partition(".")[0]
+        elif isinstance(node, ast.ImportFrom):
+            home = _absolute(file, node)
+            yield from (f"{home}.{alias.name}" for alias in node.names)
+
+
+def _nodes(tree: ast.AST) -> Iterator[ast.AST]:
+    """All nodes but those that only type checkers see."""
+    waiting: list[ast.AST] = [tree]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        waiting += node.orelse if only_for_types(node) else ast.iter_child_nodes(node)
+
+
+def _absolute(file: Path, node: ast.ImportFrom) -> str:
+    if node.level == 0:
+        return node.module or ""
+    folder = file.parents[node.level - 1]
+    package = [folder.name]
+    while (folder.parent / "__init__.py").is_file():
+        folder = folder.parent
+        package.insert(0, folder.name)
+    return ".".join([*package, *([node.module] if node.module else [])])
