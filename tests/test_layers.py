@@ -18,6 +18,7 @@ ROWS = (
     ("core",),
     ("data", "nets", "attacks"),
     ("training",),
+    ("reductions",),
     ("probes", "certificates"),
     ("study",),
     ("lab",),
