@@ -19,14 +19,14 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from karat.attacks.inner_products.attack import Kernel
 from karat.attacks.pgd import PGD
 from karat.core.ball import Ball
 from karat.data.noisy_mixture import NoisyMixture
 from karat.nets.init import pytorch_default
 from karat.nets.two_layer import TwoLayer
+from karat.reductions.span import ExactEngine, span_of
 from karat.training import Adversary, Snapshot, StepDecay, Trainer
-from karat.training.reduction import ExactEngine, reduce
-from karat.training.reduction.attack import Kernel
 
 BENCH = "adversarial_training"
 NAIVE = "naive PyTorch (autograd.grad)"
@@ -114,7 +114,7 @@ def closed_form(task: Problem) -> Step:
 
 def in_span(task: Problem) -> Problem:
     """The same problem in coordinates of the span of weights and data."""
-    space = reduce(task.net, task.x)
+    space = span_of(task.net, task.x)
     return Problem(space.net, space.x, task.y, task.trainer)
 
 
@@ -131,8 +131,8 @@ def implementations(d: int, m: int, n: int) -> dict[str, Step]:
         "closed form in d dimensions": closed_form(task),
         "closed form in the span": closed_form(small),
         "inner products, dense": exact(small, kernel="dense", weights=True),
-        "inner products, flips": exact(small, kernel="flips", weights=True),
-        "inner products, flips, weights not kept": exact(small, kernel="flips", weights=False),
+        "inner products, side changes": exact(small, kernel="sides", weights=True),
+        "inner products, side changes, weights not kept": exact(small, kernel="sides", weights=False),
     }
 
 
@@ -198,15 +198,15 @@ def measure(
 
 
 def growth(*, quick: bool = False) -> dict[str, list[tuple[int, float]]]:
-    """CPU seconds per step of the engine (flips, weights kept) against m and n, at d = 4000."""
+    """CPU seconds per step of the engine (side changes, weights kept) against m and n, at d = 4000."""
     d, m, n = (300, 32, 20) if quick else (4000, 500, 100)
     widths, samples = (
         ((32, 64), (20, 40)) if quick else ((125, 250, 500, 1000, 2000), (25, 50, 100, 200, 400))
     )
 
     def cost(m: int, n: int) -> float:
-        step = exact(in_span(problem(d, m, n)), kernel="flips", weights=True)
-        return interleaved({"flips": step}, repeats=3, seconds=0.05)["flips"]
+        step = exact(in_span(problem(d, m, n)), kernel="sides", weights=True)
+        return interleaved({"step": step}, repeats=3, seconds=0.05)["step"]
 
     return {
         "m": [(width, cost(width, n)) for width in widths],
@@ -227,7 +227,10 @@ def plot(rows: list[dict[str, Any]], curves: dict[str, list[tuple[int, float]]],
     for row in rows:
         d = int(str(row["size"]).split(",")[0].removeprefix("d="))
         lines.setdefault(str(row["implementation"]), []).append((d, float(row["cpu_seconds"])))
-    panels = {"d": lines, **{name: {"inner products, flips": points} for name, points in curves.items()}}
+    panels = {
+        "d": lines,
+        **{name: {"inner products, side changes": points} for name, points in curves.items()},
+    }
     for axis, (name, drawn) in zip(axes, panels.items(), strict=True):
         for label, points in drawn.items():
             style = "k:" if label == YARDSTICK else "o-"

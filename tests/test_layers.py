@@ -19,6 +19,7 @@ ROWS = (
     ("core",),
     ("data", "nets", "attacks"),
     ("training",),
+    ("reductions",),
     ("probes", "certificates"),
     ("study",),
     ("lab",),

@@ -4,10 +4,10 @@ import pytest
 import torch
 
 from karat.attacks import PGD
+from karat.attacks.inner_products.gram import gram_net
 from karat.certificates.gram_relaxation import certified_margins
 from karat.core import Ball, LeakyRelu, Relu, Softplus
 from karat.nets import TwoLayer, as_classifier
-from karat.training.reduction import gram_net
 
 
 def _net(seed: int, m: int, d: int, activation: object) -> TwoLayer:

@@ -10,8 +10,8 @@ import pytest
 TESTS = Path(__file__).parents[1]
 FILES = (
     "training/test_overflow.py",
-    "training/test_reduction_engine.py",
-    "training/test_reduction_equality.py",
+    "reductions/span/test_engine.py",
+    "reductions/span/test_equality.py",
     "training/test_odd.py",
     "attacks/test_hinges.py",
 )

@@ -6,6 +6,10 @@ import torch
 from karat.core.activations import SmoothedTruncatedRelu, TruncatedRelu
 from karat.data import PatternDictionary, orthonormal, parity_law
 from karat.nets import TwoLayer, init
+from karat.reductions.span.pattern_space import (
+    PatternNet,
+    start_in_pattern_space,
+)
 from karat.training.classifier_learning import ClassifierLearning
 from karat.training.feature_steps import (
     class_weights,
@@ -14,10 +18,6 @@ from karat.training.feature_steps import (
     is_paired,
     rank_one_step,
     value_and_slope,
-)
-from karat.training.reduction.pattern_space import (
-    PatternNet,
-    start_in_pattern_space,
 )
 
 K, D, M = 3, 8, 6

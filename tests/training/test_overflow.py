@@ -10,15 +10,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import karat
-from karat.attacks import hinges
+from karat.attacks import hinges, routes
+from karat.attacks.inner_products.evaluate import attacked_margins, attacked_perturbations
+from karat.attacks.inner_products.gram import gram_net
 from karat.attacks.pgd import PGD
 from karat.core import Ball, Diverged, Relu, Softplus
 from karat.nets import OddTwoLayer, TwoLayer, as_classifier
+from karat.reductions.span import train_exact
 from karat.study.lookup import find_experiment
 from karat.study.record import cell_generator
 from karat.training import Adversary, Constant, Trainer
 from karat.training.odd import forward
-from karat.training.reduction import attacked_margins, attacked_perturbations, gram_net, train_exact
 
 PASSES = sys.modules["karat.training.odd.forward"]
 METHOD = PGD(steps=20)
@@ -56,7 +58,7 @@ def test_inner_products_are_for_single_and_double_precision():
         attacked_perturbations(net, x, y, METHOD, Ball(2, 0.5))
 
 
-@pytest.mark.parametrize("kernel", ["flips", "dense"])
+@pytest.mark.parametrize("kernel", ["sides", "dense"])
 @pytest.mark.parametrize("keep", ["best", "last"])
 @pytest.mark.parametrize(
     ("size", "tau"),
@@ -194,13 +196,13 @@ def test_l2_attacks_at_any_scale_stay_in_the_ball_or_say_why(
 )
 def test_linf_attacks_at_any_scale_stay_in_the_ball(weights, inputs, outputs, tau, keep, until_broken):
     net, x, y = problem(weights=weights, inputs=inputs, outputs=outputs)
-    before = hinges.WORTH, hinges.LIMIT
+    before = routes.WORTH, hinges.LIMIT
     try:
-        hinges.WORTH, hinges.LIMIT = 0, math.inf
+        routes.WORTH, hinges.LIMIT = 0, math.inf
         method = PGD(steps=5, keep=keep, until_broken=until_broken)
         delta = method(as_classifier(net), x, y, Ball(math.inf, tau))
     finally:
-        hinges.WORTH, hinges.LIMIT = before
+        routes.WORTH, hinges.LIMIT = before
     assert bool((delta.double().abs() <= tau * (1 + 1e-6) + 1e-45).all())
     assert bool(torch.isfinite(delta).all())
 

@@ -1,17 +1,15 @@
 """A two-layer net of hinges: what a classifier may offer so that l_inf steps are taken by changes of sign."""
 
-import math
 from typing import Protocol
 
 import torch
 from torch import Tensor
 
-from karat.core.ball import Ball
+from karat.attacks.routes import worthwhile
 from karat.core.classifier import Classifier
 
-# Below this many products (samples x neurons x coordinates x steps) dense steps are over at once.
-WORTH = 1e7
-# Of the products of dense steps; each one of the walk costs several times as much.
+# A walk ends once it adds more than this share of the numbers that dense steps add: each one of its own costs
+# several times as much.
 LIMIT = 0.1
 # Numbers of x walked before the work is judged, and then at a time.
 FIRST, CHUNK = 60_000, 500_000
@@ -55,20 +53,24 @@ class Hinges(Protocol):
         ...
 
 
-def hinges_of(classifier: Classifier, x: Tensor, y: Tensor, ball: Ball, steps: int) -> Hinges | None:
-    """The net as hinges if a walk by signs is possible and worth it: in a plain l_inf ball, on the CPU.
+def hinges_of(classifier: Classifier, x: Tensor, y: Tensor, steps: int) -> Hinges | None:
+    """The net as hinges if the classifier knows it so and a walk by signs is worth it.
 
     A classifier that may know its net so has a method `hinges(x, y)`, which returns None where it does not.
+
+    Args:
+        classifier: what is attacked.
+        x: (n, d) inputs.
+        y: (n,) labels.
+        steps: gradient steps of one run.
     """
-    if ball.p != math.inf or ball.box is not None or steps < 2 or x.dim() != 2 or x.device.type != "cpu":
-        return None
     known = getattr(classifier, "hinges", None)
-    if known is None or x.dtype not in (torch.float32, torch.float64):
+    if known is None:
         return None
     found: Hinges | None = known(x, y)
     if found is None or found.W.dtype != x.dtype or found.W.shape[1] != x.shape[1]:
         return None
-    return found if x.numel() * len(found.W) * steps >= WORTH else None
+    return found if worthwhile(x, len(found.W), steps) else None
 
 
 class Walk:

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from karat.attacks.hinges import Hinges, Walk, hinges_of
 from karat.attacks.method import Method, require_generator
+from karat.attacks.routes import route
 from karat.core.ball import Ball
 from karat.core.checks import require_choice, require_integer, require_number
 from karat.core.classifier import Classifier
@@ -17,6 +18,10 @@ from karat.core.norms import per_sample
 
 Gradient = Literal["steepest", "normalised", "sign", "raw"]
 Keep = Literal["best", "last"]
+
+# The steps of a run are together this many radii long, unless their length is given: far enough to cross the
+# ball, and to turn around in it.
+PATH = 2.5
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,6 +78,11 @@ class PGD:
         if self.start is not None and self.random_start:
             raise ValueError("`PGD` takes `start` or `random_start`, not both.")
 
+    @property
+    def step_share(self) -> float:
+        """Length of a step as a share of tau, where no absolute `step` is given."""
+        return PATH / self.steps if self.step_ratio is None else self.step_ratio
+
     def __call__(
         self,
         classifier: Classifier,
@@ -105,8 +115,8 @@ class PGD:
         self, classifier: Classifier, x: Tensor, y: Tensor, ball: Ball, delta: Tensor
     ) -> tuple[Tensor, Tensor]:
         """One run: its perturbations and, where they are compared later, their margins."""
-        if self.gradient in ("steepest", "sign"):
-            hinges = hinges_of(classifier, x, y, ball, self.steps)
+        if route(self, x, ball) == "signs":
+            hinges = hinges_of(classifier, x, y, self.steps)
             if hinges is not None:
                 return self._run_by_signs(hinges, classifier, x, y, ball, delta)
         return self._run_densely(classifier, x, y, ball, delta)
@@ -195,8 +205,7 @@ class PGD:
         p = {"normalised": 2.0, "sign": math.inf}.get(self.gradient, ball.p)
         if self.step is not None:
             return Ball(p, self.step)
-        ratio = 2.5 / self.steps if self.step_ratio is None else self.step_ratio
-        return Ball(p, ratio * (ball.tau if isinstance(ball.tau, float) else ball.radius(x)))
+        return Ball(p, self.step_share * (ball.tau if isinstance(ball.tau, float) else ball.radius(x)))
 
 
 def better(delta: Tensor, margin: Tensor, other: Tensor, other_margin: Tensor) -> tuple[Tensor, Tensor]:

@@ -3,8 +3,8 @@
 import torch
 from torch import Tensor
 
+from karat.attacks.inner_products.gram import GramNet
 from karat.core.checks import require_labels, require_number, require_shape
-from karat.training.reduction.gram import GramNet
 
 _ROWS = 512
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from karat.attacks.pgd import PGD
+from karat.attacks.pgd import PATH, PGD
 from karat.core.ball import Ball
 from karat.core.checks import require_integer, require_number
 from karat.core.classifier import Classifier
@@ -190,4 +190,4 @@ def named_attacker(name: str) -> ImageAttacker:
 
 
 def _plain(p: float, tau: float, steps: int, *, clip: bool) -> ImageAttacker:
-    return ImageAttacker(p=p, tau=tau, steps=steps, step_ratio=2.5 / steps, random_start=True, clip=clip)
+    return ImageAttacker(p=p, tau=tau, steps=steps, step_ratio=PATH / steps, random_start=True, clip=clip)

@@ -3,6 +3,7 @@
 import torch
 from torch import Tensor
 
+from karat.attacks.pgd import PATH
 from karat.core.checks import require_integer, require_labels, require_number
 from karat.nets.two_layer import TwoLayer
 
@@ -89,7 +90,7 @@ def _attack(parameters: list[Tensor], x: Tensor, y: Tensor, tau: float, steps: i
     """PGD from zero on all nets, the last point, (restarts, n, d)."""
     W, _, a, _ = parameters
     delta = torch.zeros(len(W), *x.shape, dtype=x.dtype)
-    length = 2.5 * tau / steps
+    length = PATH * tau / steps
     for _ in range(steps):
         z, _ = _forward(parameters, x + delta)
         gradient = y.unsqueeze(1) * (((z > 0) * a.unsqueeze(1)) @ W)

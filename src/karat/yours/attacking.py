@@ -5,13 +5,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from karat.attacks import METHODS, PGD, AttackResult, Method, judge
-from karat.attacks.hinges import WORTH
+from karat.attacks import METHODS, AttackResult, Method, judge
+from karat.attacks.fastest import fastest_perturbations
 from karat.attacks.method import method_name
-from karat.attacks.precision import perturbations
 from karat.core.ball import Ball
 from karat.core.checks import require_choice
-from karat.yours.given import Given, given
+from karat.yours.given import given
 
 
 def attack(
@@ -62,22 +61,8 @@ def attack(
     with given(model, x, y, ball) as task:
         if generator is None:
             generator = torch.Generator(device=task.x.device).manual_seed(0)
-        delta, name = _by_inner_products(task, ball, method), method_name(method)
-        if delta is None:
-            delta = perturbations(method, task.seen, task.x, task.labels, ball, generator=generator)
+        delta = fastest_perturbations(
+            method, task.seen, task.x, task.labels, ball, net=task.twin, generator=generator
+        )
+        name = method_name(method)
         return judge(task.classifier, task.x, task.y, delta, ball, name=name, trim=True)
-
-
-def _by_inner_products(task: Given, ball: Ball, method: Method) -> Tensor | None:
-    """Perturbations of an attack that stays in the span of the weights; None if it does not or is small."""
-    if task.twin is None or not isinstance(method, PGD) or task.x.device.type != "cpu":
-        return None
-    if task.x.dtype not in (torch.float32, torch.float64):
-        return None
-    if task.x.numel() * task.twin.m * method.steps < WORTH:
-        return None
-    from karat.training.reduction import attack_obstacle, attacked_perturbations  # Numba takes a second
-
-    if attack_obstacle(method, ball):
-        return None
-    return attacked_perturbations(task.twin, task.x, task.labels, method, ball)

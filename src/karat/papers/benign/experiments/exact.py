@@ -7,6 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from karat.attacks.inner_products.evaluate import attacked_margins
 from karat.certificates.gram_relaxation import certified_margins
 from karat.core.ball import Ball
 from karat.core.losses import Logistic
@@ -14,15 +15,7 @@ from karat.data.flips import FLIPS
 from karat.nets import TwoLayer
 from karat.papers.benign.experiments.mixture import Config, draw_net, evaluation_steps
 from karat.probes.errors import error_share, mix_flips
-from karat.training.reduction import (
-    ExactRun,
-    ExactState,
-    attacked_margins,
-    gaussian_products,
-    gaussian_rows,
-    reduce,
-    train_exact,
-)
+from karat.reductions.span import ExactRun, ExactState, gaussian_products, gaussian_rows, span_of, train_exact
 
 
 @dataclass(frozen=True)
@@ -53,7 +46,7 @@ def draw(config: Config, generator: torch.Generator) -> Problem:
         return _draw_in_span(config, generator, y_test, noise_seed)
     net, mixture = draw_net(config, generator), config.mixture()
     train = mixture.sample(config.n, generator=generator, dtype=config.dtype)
-    space = reduce(net, train.x)
+    space = span_of(net, train.x)
     test = None
     if config.cluster != "gaussian":
         samples = mixture.sample(config.n_test, generator=generator, dtype=config.dtype)

@@ -8,8 +8,8 @@ from torch import Tensor
 from karat.data import orthonormal
 from karat.papers.features.experiments.learning import Config, Problem, Stages
 from karat.probes.mds import classical_mds
+from karat.reductions.span.pattern_space import PatternNet
 from karat.training.feature_steps import float32_forgetting
-from karat.training.reduction.pattern_space import PatternNet
 
 DRAWN = 80
 """Neurons in a picture."""

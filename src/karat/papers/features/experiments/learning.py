@@ -8,8 +8,8 @@ from torch import Tensor
 from karat.data import Normaliser, PatternDictionary, Samples
 from karat.papers.features.experiments.settings import METHODS as METHODS
 from karat.papers.features.experiments.settings import Config as Config
+from karat.reductions.span.pattern_space import PatternNet, start_in_pattern_space
 from karat.training.feature_steps import class_weights, feature_step, rank_one_step
-from karat.training.reduction.pattern_space import PatternNet, start_in_pattern_space
 
 
 @dataclass(frozen=True, eq=False)

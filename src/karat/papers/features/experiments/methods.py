@@ -28,13 +28,13 @@ from karat.papers.features.experiments.learning import (
     without_structure,
 )
 from karat.papers.features.experiments.scores import accuracy, hinge, outputs
+from karat.reductions.span.pattern_space import PatternNet
 from karat.training.classifier_learning import ClassifierLearning
 from karat.training.fixed_features import (
     LinearLearning,
     Tangent,
     distinct_half,
 )
-from karat.training.reduction.pattern_space import PatternNet
 
 Curve = list[tuple[int, float]]
 

@@ -18,8 +18,8 @@ from karat.papers.features.experiments.learning import (
 )
 from karat.papers.features.experiments.methods import train_method
 from karat.probes.feature_quality import BestClassifier, smallest_hinge, smallest_weights
+from karat.reductions.span.pattern_space import PatternNet
 from karat.study.experiment import Experiment, Preset
-from karat.training.reduction.pattern_space import PatternNet
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -75,7 +75,7 @@ def _load(P: Array, b: Array, Q: Array, p: Array, v: Array, q: Array, side: Arra
 
 
 @compiled()
-def _flip(
+def _change_side(
     s: int, z: Array, w: Array, slope: float, G: Array, v: Array, q: Array, side: Array, typed: Array
 ) -> tuple[float, float, float]:
     """Neuron s changes side: new z_s and q; returns dz and the changes of z.q and z.v."""
@@ -134,12 +134,12 @@ def _descend(
     padded = found.shape[0]
     p, v, q, side = rows[0, :padded], rows[1, :padded], rows[2, :padded], rows[3, :padded]
     square = float(_dot(z, q[: z.shape[0]]))
-    along, size, base, count, flips, smallest = 0.0, 0.0, 0.0, 0, 0, 0.0
+    along, size, base, count, changes, smallest = 0.0, 0.0, 0.0, 0, 0, 0.0
     if watch:
         smallest = sign * (float(_output(v, p, w, slope)) + c)
         best[:] = slope - slope
     if not math.isfinite(square + floor + smallest):
-        return np.nan, count, flips
+        return np.nan, count, changes
     for _ in range(steps):
         if until_broken and smallest <= 0:
             break
@@ -154,16 +154,16 @@ def _descend(
         typed[0], typed[1] = r, r * e
         # The step itself is rounded to the arrays' type and may overflow there.
         if not math.isfinite(reach + along + float(typed[1])):
-            return np.nan, count, flips
+            return np.nan, count, changes
         for j in range(count):
             rest[touched[j]] *= typed[0]
         crossed = 0
         if _advance(v, q, p, side, typed[0], typed[1]) > 0:
             crossed = _find(v, p, side, z.shape[0], found)
-        flips += crossed
+        changes += crossed
         for j in range(crossed):
             s = found[j]
-            dz, more, further = _flip(s, z, w, slope, G, v, q, side, typed)
+            dz, more, further = _change_side(s, z, w, slope, G, v, q, side, typed)
             square += more
             along += further
             rest[s] -= base * dz
@@ -174,15 +174,15 @@ def _descend(
         if watch:
             margin = sign * (float(_output(v, p, w, slope)) + c)
             if not math.isfinite(margin):
-                return np.nan, count, flips
+                return np.nan, count, changes
             if margin < smallest:
                 smallest, typed[0] = margin, base
                 _remember(best, v, z, typed[0], rest)
-    return base, count, flips
+    return base, count, changes
 
 
 @compiled()
-def flip_attack(
+def side_change_attack(
     P: Array,
     b: Array,
     w: Array,
@@ -211,8 +211,8 @@ def flip_attack(
         u <- r (u + e z),   v <- r (v + e q)
 
     The scalars |grad f|^2 = z.q, <delta, grad f> = z.v and |delta|^2 are carried along. When neuron s changes
-    side, z_s moves by dz and q by dz G_s; a step without flips is one pass over m numbers in the first cache.
-    The arithmetic is that of the dense form in another order.
+    side, z_s moves by dz and q by dz G_s; a step without such a change is one pass over m numbers in the
+    first cache. The arithmetic is that of the dense form in another order.
 
     Args:
         P: (n, m); b, w: (m,); slope: an array scalar of P's type; G: (m, m); Q: (n, m) Z G at the start;
@@ -240,8 +240,8 @@ def flip_attack(
         _load(P[i], b, Q[i], p, v, q, side, one)
         pull = -sign[i] * length[i]
         limits, goal = (pull, radius[i], floor[i]), (sign[i], c, keep_best or until_broken, until_broken)
-        base, count, flips = _descend(Z[i], (w, slope, G), rows, typed, limits, steps, trace, goal)
-        total += flips
+        base, count, changes = _descend(Z[i], (w, slope, G), rows, typed, limits, steps, trace, goal)
+        total += changes
         if not keep_best:
             typed[0] = base
             _remember(best, v, Z[i], typed[0], rest)

@@ -5,12 +5,12 @@ from collections.abc import Collection
 import torch
 from torch import Tensor
 
+from karat.attacks.inner_products.attack import Kernel
 from karat.core.checks import require_integer
 from karat.core.divergence import Diverged
 from karat.nets.two_layer import TwoLayer
-from karat.training.reduction.attack import Kernel
-from karat.training.reduction.engine import ExactEngine
-from karat.training.reduction.run import ExactRun, Observer
+from karat.reductions.span.engine import ExactEngine
+from karat.reductions.span.run import ExactRun, Observer
 from karat.training.trainer import Trainer
 from karat.training.trajectory import Measurement
 
@@ -43,7 +43,7 @@ def train_exact(
         weights: keep W up to date: evaluation on given points needs it, Gaussian test points do not;
         track: (k, r) further points, such as mu, whose products are carried along;
         refresh_every: recompute G and P from the kept W that often, against the drift of float32;
-        kernel: "flips", "dense", or "auto".
+        kernel: "sides", "dense", or "auto".
 
     Returns:
         an ExactRun; divergence ends it early and is recorded there.

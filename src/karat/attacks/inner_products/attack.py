@@ -1,18 +1,19 @@
-"""The attack on points known through inner products: flips where they apply, dense products elsewhere."""
+"""The attack on points known through inner products: by side changes where they apply, else densely."""
 
 from typing import Any, Literal
 
 import torch
 from torch import Tensor
 
+from karat.attacks.inner_products.dense import ROUNDING, Attack, Perturbed, dense_attack, leave_alone
+from karat.attacks.inner_products.gram import GramNet
+from karat.attacks.inner_products.side_changes import side_change_attack
+from karat.attacks.inner_products.weighting import gradient_weights
 from karat.core.activations import leaky_slope
 from karat.core.ball import Ball
 from karat.core.compiled import scalar_like
-from karat.training.reduction.flips import flip_attack
-from karat.training.reduction.gram import ROUNDING, Attack, GramNet, Perturbed, dense_attack, leave_alone
-from karat.training.reduction.weighting import gradient_weights
 
-Kernel = Literal["auto", "flips", "dense"]
+Kernel = Literal["auto", "sides", "dense"]
 
 # Products W delta are kept in the net's type and |delta|^2 in float64; this leaves room for large weights.
 _LARGEST = {torch.float32: 1e30, torch.float64: 1e150}
@@ -20,6 +21,12 @@ _LARGEST = {torch.float32: 1e30, torch.float64: 1e150}
 
 def attack_of(method: Any, ball: Ball, n: int, dtype: torch.dtype) -> Attack:
     """Radii and step lengths of a PGD attack on n samples of a net in `dtype`.
+
+    Args:
+        method: a `PGD` for which `attack_obstacle` is None.
+        ball: the allowed perturbations.
+        n: number of samples.
+        dtype: of the net.
 
     Raises:
         OverflowError: for radii or steps whose products with the weights leave the range of the type.
@@ -30,7 +37,7 @@ def attack_of(method: Any, ball: Ball, n: int, dtype: torch.dtype) -> Attack:
     if method.step is not None:
         length = torch.full_like(radius, method.step)
     else:
-        length = radius * (2.5 / method.steps if method.step_ratio is None else method.step_ratio)
+        length = radius * method.step_share
     longest = float(torch.maximum(radius, length).amax()) if n else 0.0
     if longest > _LARGEST[dtype]:
         raise OverflowError(
@@ -46,22 +53,25 @@ def perturb(
     """Attack points with products P and write the result to `out`; f is not finite where it overflowed.
 
     Args:
-        P: (n, m) contiguous; sign: (n,) labels whose margin the attack lowers;
-        attack: None leaves the points alone;
-        kernel: "flips" and "dense" insist on their form, "auto" takes flips where they apply.
+        net: up to rotation.
+        P: (n, m) products of the points, contiguous.
+        sign: (n,) labels whose margin the attack lowers.
+        attack: its radii and steps; None leaves the points alone.
+        out: written.
+        kernel: "sides" and "dense" insist on their form, "auto" takes side changes where they apply.
     """
     slope = leaky_slope(net.activation)
-    if kernel == "flips" and slope is None:
-        raise ValueError(f"the flip kernel needs a ReLU or leaky ReLU, got {net.activation}.")
+    if kernel == "sides" and slope is None:
+        raise ValueError(f"the kernel of side changes needs a ReLU or leaky ReLU, got {net.activation}.")
     if attack is None or not bool((attack.radius > 0).any()) or not len(net.w):
         leave_alone(net, P, out)
     elif slope is None or kernel == "dense":
         dense_attack(net, P, sign, attack, out)
     else:
-        _perturb_by_flips(net, slope, P, sign, attack, out)
+        _perturb_by_sides(net, slope, P, sign, attack, out)
 
 
-def _perturb_by_flips(
+def _perturb_by_sides(
     net: GramNet, slope: float, P: Tensor, sign: Tensor, attack: Attack, out: Perturbed
 ) -> None:
     typed_slope = scalar_like(slope, P)
@@ -70,7 +80,7 @@ def _perturb_by_flips(
     gradient_weights(p, b, w, typed_slope, diagonal, out.Z.numpy(), out.size.numpy())
     torch.mm(out.Z, net.G, out=out.Q)
     floor = out.size.double() * (ROUNDING * torch.finfo(P.dtype).eps)
-    flip_attack(
+    side_change_attack(
         P=p,
         b=b,
         w=w,

@@ -3,8 +3,8 @@
 import torch
 from torch import Tensor
 
-from karat.training.reduction.descent import Products, cross_products
-from karat.training.reduction.gram import Perturbed
+from karat.attacks.inner_products.dense import Perturbed
+from karat.reductions.span.descent import Products, cross_products
 
 
 class Velocity:

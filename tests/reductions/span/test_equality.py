@@ -6,13 +6,15 @@ import pytest
 import torch
 from torch import Tensor
 
+from karat.attacks.inner_products.evaluate import attacked_margins
+from karat.attacks.inner_products.gram import gram_net
 from karat.attacks.pgd import PGD
 from karat.core import ACTIVATIONS, Ball, LeakyRelu, Relu, SmoothLeakyRelu, TruncatedRelu
 from karat.core.activations import Activation
 from karat.nets.init import pytorch_default, symmetric
 from karat.nets.two_layer import TwoLayer
+from karat.reductions.span import span_of, train_exact
 from karat.training import Adversary, Constant, SquaredNorms, StepDecay, Trainer
-from karat.training.reduction import attacked_margins, gram_net, reduce, train_exact
 
 ALL = ("W", "a", "b", "c")
 
@@ -129,7 +131,7 @@ def test_the_engine_follows_the_path_of_naive_autograd(name: str) -> None:
     case = CASES[name]
     net, x, y = case.problem()
     want, losses = naive_training(case, net, x, y)
-    space = reduce(net, x)
+    space = span_of(net, x)
     run = train_exact(case.trainer(), space.net, space.x, y, steps=case.steps)
     lifted = space.lift(run.net)
     for parameter, tensor in want.items():
@@ -142,10 +144,10 @@ def test_the_engine_follows_the_path_of_naive_autograd(name: str) -> None:
 @pytest.mark.parametrize(
     "name", ["relu, everything trained", "momentum and decay", "symmetric init, top frozen"]
 )
-def test_flips_and_dense_products_agree(name: str) -> None:
+def test_side_changes_and_dense_products_agree(name: str) -> None:
     case = CASES[name]
     net, x, y = case.problem()
-    runs = [train_exact(case.trainer(), net, x, y, steps=30, kernel=kernel) for kernel in ("flips", "dense")]
+    runs = [train_exact(case.trainer(), net, x, y, steps=30, kernel=kernel) for kernel in ("sides", "dense")]
     for parameter in net.parameters():
         first, second = (run.net.parameters()[parameter] for run in runs)
         assert relative(first, second) < 1e-12
@@ -178,7 +180,7 @@ def test_tracked_points_and_products_follow_momentum(momentum: float) -> None:
 def test_attacked_test_margins_equal_those_of_the_attack_in_d_dimensions(activation: Activation) -> None:
     case = Case(activation=activation, m=32, n=20)
     net, x, y = case.problem()
-    space = reduce(net, x)
+    space = span_of(net, x)
     trained = train_exact(case.trainer(), space.net, space.x, y, steps=20).net
     lifted = space.lift(trained)
     generator = torch.Generator().manual_seed(9)
@@ -199,7 +201,7 @@ def test_float32_changes_no_prediction_that_naive_float32_keeps() -> None:
     net32, x32, y32 = case.problem(torch.float32)
     truth = net.replace(**naive_training(case, net, x, y)[0])
     naive32 = net32.replace(**naive_training(case, net32, x32, y32)[0])
-    space = reduce(net32, x32)
+    space = span_of(net32, x32)
     engine32 = space.lift(train_exact(case.trainer(), space.net, space.x, y32, steps=case.steps).net)
     test_x = torch.randn(2000, case.d, generator=torch.Generator().manual_seed(5), dtype=torch.float64)
     want = truth(test_x) > 0

@@ -5,9 +5,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from karat.attacks.inner_products.dense import Perturbed
 from karat.core.compiled import compiled
-from karat.training.reduction.gram import Perturbed
-from karat.training.reduction.symmetric_update import add_symmetric
+from karat.reductions.span.symmetric_update import add_symmetric
 
 Array = NDArray[np.floating]
 

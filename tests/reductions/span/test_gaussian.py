@@ -11,12 +11,14 @@ import pytest
 import torch
 from torch import Tensor
 
+from karat.attacks.inner_products.evaluate import attacked_margins
+from karat.attacks.inner_products.gram import GramNet
 from karat.attacks.pgd import PGD
 from karat.core import Ball
 from karat.nets.two_layer import TwoLayer
+from karat.reductions.span import gaussian_products, gaussian_rows, train_exact
+from karat.reductions.span.gaussian_rows import chi
 from karat.training import Adversary, Constant, Trainer
-from karat.training.reduction import GramNet, attacked_margins, gaussian_products, gaussian_rows, train_exact
-from karat.training.reduction.gaussian_rows import chi
 
 
 def assert_mean(values: Tensor, mean: float | Tensor, sd: float | Tensor | None = None) -> None:

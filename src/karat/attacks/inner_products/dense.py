@@ -1,48 +1,14 @@
-"""A two-layer net known only through inner products, and the attack that needs nothing else."""
+"""Projected gradient descent on inner products, for any activation: one matrix product per step."""
 
 from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
 
-from karat.core.activations import Activation
-from karat.nets.two_layer import TwoLayer
+from karat.attacks.inner_products.gram import GramNet
 
 # A squared gradient norm below this many units of rounding of sum_s z_s^2 |w_s|^2 counts as zero.
 ROUNDING = 4.0
-
-
-@dataclass(frozen=True)
-class GramNet:
-    """A two-layer net up to rotation of its input space.
-
-        G = W W^T,   f = sum_s w_s phi(P_s + b_s) + c   at a point with products P = W x
-
-    Args:
-        G: (m, m); w: (m,) scaled output weights scale * a; b: (m,) hidden biases, zero if the net has none;
-        c: () output bias, zero if the net has none.
-    """
-
-    G: Tensor
-    w: Tensor
-    b: Tensor
-    c: Tensor
-    activation: Activation
-
-    def output(self, P: Tensor) -> Tensor:
-        """f (n,) of points with products P (n, m)."""
-        return self.activation(P + self.b) @ self.w + self.c
-
-
-def gram_net(net: TwoLayer) -> GramNet:
-    """A net without its directions."""
-    return GramNet(
-        net.W @ net.W.T,
-        net.scale * net.a,
-        torch.zeros_like(net.a) if net.b is None else net.b.contiguous(),
-        net.a.new_zeros(()) if net.c is None else net.c,
-        net.activation,
-    )
 
 
 @dataclass(frozen=True)

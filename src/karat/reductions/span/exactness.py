@@ -2,28 +2,10 @@
 
 from typing import Any
 
-from karat.attacks.pgd import PGD
-from karat.core.ball import Ball
+from karat.attacks.inner_products.obstacle import attack_obstacle
 from karat.nets.two_layer import TwoLayer
 from karat.training.regularisers import SquaredNorms
 from karat.training.trainer import Trainer
-
-
-def attack_obstacle(method: Any, ball: Ball) -> str | None:
-    """Why an attack leaves the span of weights and data, or cannot be run inside it; None if it can."""
-    if ball.p != 2:
-        return f"an l_{ball.p:g} attack moves single coordinates, which leaves the span of weights and data"
-    if ball.box is not None:
-        return "clipping to a box leaves the span of weights and data"
-    if type(method) is not PGD:  # a subclass may take other steps
-        return f"the attack {type(method).__name__} is not plain projected gradient descent"
-    if method.random_start or method.restarts > 1:
-        return "a random start leaves the span of weights and data"
-    if method.start is not None:
-        return "the attack starts from another attack"
-    if method.gradient not in ("steepest", "normalised"):
-        return f"the attack uses the {method.gradient} gradient, not the normalised one"
-    return None
 
 
 def exactness_obstacle(trainer: Trainer, net: Any) -> str | None:

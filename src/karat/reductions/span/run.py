@@ -6,9 +6,9 @@ from typing import Any
 
 from torch import Tensor
 
+from karat.attacks.inner_products.gram import GramNet
 from karat.core.divergence import Diverged
 from karat.nets.two_layer import TwoLayer
-from karat.training.reduction.gram import GramNet
 from karat.training.trajectory import Measurement, curve_of
 
 

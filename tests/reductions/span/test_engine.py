@@ -9,6 +9,10 @@ import pytest
 import torch
 from torch import Tensor
 
+from karat.attacks.inner_products.attack import attack_of, perturb
+from karat.attacks.inner_products.dense import Perturbed
+from karat.attacks.inner_products.evaluate import attacked_margins
+from karat.attacks.inner_products.gram import gram_net
 from karat.attacks.pgd import PGD
 from karat.attacks.steepest import Steepest
 from karat.core import Ball, Diverged, LeakyRelu, Relu, ShapeError, Softplus, Squared
@@ -16,17 +20,9 @@ from karat.core.compiled import compiled
 from karat.nets import as_classifier
 from karat.nets.init import pytorch_default, small_odd, symmetric
 from karat.nets.two_layer import TwoLayer
+from karat.reductions.span import ExactEngine, exactness_obstacle, train_exact
+from karat.reductions.span.symmetric_update import add_symmetric
 from karat.training import Adversary, Constant, CubicNorms, Ramp, Trainer, TwoInfBall
-from karat.training.reduction import (
-    ExactEngine,
-    attacked_margins,
-    exactness_obstacle,
-    gram_net,
-    train_exact,
-)
-from karat.training.reduction.attack import attack_of, perturb
-from karat.training.reduction.gram import Perturbed
-from karat.training.reduction.symmetric_update import add_symmetric
 
 METHOD = PGD(steps=20, step_ratio=0.2, gradient="normalised", keep="last")
 ALL = ("W", "a", "b", "c")
@@ -109,13 +105,13 @@ def test_bad_shapes_types_and_labels_are_refused() -> None:
         train_exact(trainer(), net, x, y, steps=-1)
     with pytest.raises(ValueError, match="needs kept weights and no momentum"):
         train_exact(trainer(), net, x, y, steps=1, weights=False, refresh_every=5)
-    with pytest.raises(ValueError, match="the flip kernel needs a ReLU or leaky ReLU"):
-        train_exact(trainer(), net.replace(activation=Softplus()), x, y, steps=1, kernel="flips")
+    with pytest.raises(ValueError, match="the kernel of side changes needs a ReLU or leaky ReLU"):
+        train_exact(trainer(), net.replace(activation=Softplus()), x, y, steps=1, kernel="sides")
     with pytest.raises(ValueError, match="`attacked_margins` cannot run this attack: an l_inf attack"):
         attacked_margins(gram_net(net), x @ net.W.T, y, METHOD, Ball(math.inf, 0.1))
 
 
-@pytest.mark.parametrize("kernel", ["flips", "dense"])
+@pytest.mark.parametrize("kernel", ["sides", "dense"])
 def test_zero_radius_is_clean_training(kernel: Any) -> None:
     net, x, y = problem()
     attacked = train_exact(trainer(ball=Ball(2, 0.0)), net, x, y, steps=10, kernel=kernel)
@@ -123,7 +119,7 @@ def test_zero_radius_is_clean_training(kernel: Any) -> None:
     torch.testing.assert_close(attacked.net.W, clean.net.W, rtol=1e-12, atol=1e-14)
 
 
-@pytest.mark.parametrize("kernel", ["flips", "dense"])
+@pytest.mark.parametrize("kernel", ["sides", "dense"])
 def test_every_sample_may_have_its_own_radius(kernel: Any) -> None:
     net, x, y = problem()
     rule = trainer(ball=Ball(2, torch.linspace(0, 1, len(x), dtype=torch.float64)))
@@ -138,7 +134,7 @@ def test_radius_schedules_and_absolute_steps_are_followed() -> None:
     torch.testing.assert_close(run.net.W, plain.net.W, rtol=1e-12, atol=1e-14)
 
 
-@pytest.mark.parametrize("kernel", ["flips", "dense"])
+@pytest.mark.parametrize("kernel", ["sides", "dense"])
 @pytest.mark.parametrize("keep", ["best", "last"])
 @pytest.mark.parametrize("until_broken", [False, True])
 def test_best_points_and_broken_ones_are_followed(kernel: Any, keep: Any, until_broken: bool) -> None:
@@ -155,7 +151,7 @@ def test_best_points_and_broken_ones_are_followed(kernel: Any, keep: Any, until_
     torch.testing.assert_close(run.net.W, plain.net.W, rtol=1e-11, atol=1e-13)
 
 
-@pytest.mark.parametrize("kernel", ["flips", "dense"])
+@pytest.mark.parametrize("kernel", ["sides", "dense"])
 def test_a_single_sample_and_a_single_neuron_train(kernel: Any) -> None:
     for m, n in ((12, 1), (1, 5), (1, 1)):
         net, x, y = problem(m=m, n=n)
@@ -164,7 +160,7 @@ def test_a_single_sample_and_a_single_neuron_train(kernel: Any) -> None:
         torch.testing.assert_close(run.net.W, plain.net.W, rtol=1e-11, atol=1e-14)
 
 
-@pytest.mark.parametrize("kernel", ["flips", "dense"])
+@pytest.mark.parametrize("kernel", ["sides", "dense"])
 def test_dead_neurons_leave_every_point_and_weight_where_it_is(kernel: Any) -> None:
     net, x, y = problem()
     dead = net.replace(b=torch.full_like(net.a, -1e3))
@@ -174,7 +170,7 @@ def test_dead_neurons_leave_every_point_and_weight_where_it_is(kernel: Any) -> N
     assert run.losses == pytest.approx([run.losses[0]] * 5, rel=1e-15)
 
 
-@pytest.mark.parametrize("kernel", ["flips", "dense"])
+@pytest.mark.parametrize("kernel", ["sides", "dense"])
 def test_neurons_at_exactly_zero_are_inactive(kernel: Any) -> None:
     net, x, y = problem()
     W = net.W.clone()
@@ -186,7 +182,7 @@ def test_neurons_at_exactly_zero_are_inactive(kernel: Any) -> None:
     assert float(run.net.W[:3].abs().max()) == 0
 
 
-@pytest.mark.parametrize("kernel", ["flips", "dense"])
+@pytest.mark.parametrize("kernel", ["sides", "dense"])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_a_gradient_that_vanishes_up_to_rounding_moves_no_point(kernel: Any, dtype: torch.dtype) -> None:
     """At a symmetric init f is zero everywhere; its gradient is rounding, and has no direction to follow."""
@@ -213,12 +209,12 @@ def test_both_kernels_describe_the_same_perturbation(m: int, slope: float, dtype
     activation = LeakyRelu(slope) if slope else Relu()
     net, x, y = problem(d=50, m=m, n=11, activation=activation, dtype=dtype)
     net, P, attack = gram_net(net), x @ net.W.T, attack_of(METHOD, Ball(2, 0.7), 11, dtype)
-    flips, dense = Perturbed(11, m, dtype), Perturbed(11, m, dtype)
-    perturb(net, P, y, attack, flips, kernel="flips")
+    sides, dense = Perturbed(11, m, dtype), Perturbed(11, m, dtype)
+    perturb(net, P, y, attack, sides, kernel="sides")
     perturb(net, P, y, attack, dense, kernel="dense")
     tolerance = {"rtol": 1e-11, "atol": 1e-13} if dtype == torch.float64 else {"rtol": 1e-3, "atol": 1e-5}
     for name in ("H", "U", "Z", "F", "f"):
-        torch.testing.assert_close(getattr(flips, name), getattr(dense, name), **tolerance)
+        torch.testing.assert_close(getattr(sides, name), getattr(dense, name), **tolerance)
 
 
 def test_the_perturbation_lies_in_the_ball_and_lowers_the_margin() -> None:

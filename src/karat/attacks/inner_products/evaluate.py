@@ -3,14 +3,13 @@
 import torch
 from torch import Tensor
 
+from karat.attacks.inner_products.attack import Kernel, attack_of, perturb
+from karat.attacks.inner_products.dense import Perturbed
+from karat.attacks.inner_products.gram import GramNet, TwoLayerNet, gram_net
+from karat.attacks.inner_products.obstacle import attack_obstacle
 from karat.attacks.pgd import PGD
 from karat.core.ball import Ball
 from karat.core.checks import require_labels, require_shape
-from karat.nets.two_layer import TwoLayer
-from karat.training.reduction.attack import Kernel, attack_of, perturb
-from karat.training.reduction.exactness import attack_obstacle
-from karat.training.reduction.factor import pivoted_cholesky
-from karat.training.reduction.gram import GramNet, Perturbed, gram_net
 
 _ROWS = 256
 
@@ -23,8 +22,12 @@ def attacked_margins(
     A flipped label is just another y: attacked_margins(net, P, -y, ...) attacks from the other side.
 
     Args:
-        net: the net up to rotation; P: (k, m), e.g. `state.net.W` applied to test points; y: (k,) +-1;
-        method, ball: an attack for which `attack_obstacle` is None.
+        net: the net up to rotation.
+        P: (k, m), e.g. `state.net.W` applied to test points.
+        y: (k,) labels +-1.
+        method: an attack for which `attack_obstacle` is None.
+        ball: the allowed perturbations.
+        kernel: "sides", "dense", or "auto".
 
     Returns:
         (k,) margins; a point is robustly misclassified when its margin is <= 0.
@@ -50,11 +53,15 @@ def attacked_margins(
     return y * torch.cat(outputs) if outputs else torch.empty_like(y)
 
 
-def attacked_perturbations(net: TwoLayer, x: Tensor, y: Tensor, method: PGD, ball: Ball) -> Tensor:
+def attacked_perturbations(net: TwoLayerNet, x: Tensor, y: Tensor, method: PGD, ball: Ball) -> Tensor:
     """Perturbations (n, d) of the attack, found on inner products: the same as the attack's own, faster.
 
     Args:
-        method, ball: an attack for which `attack_obstacle` is None.
+        net: two-layer, with its weights.
+        x: (n, d) inputs.
+        y: (n,) labels +-1.
+        method: an attack for which `attack_obstacle` is None.
+        ball: the allowed perturbations.
 
     Raises:
         OverflowError: when the attack leaves the range of x's type.
@@ -67,7 +74,7 @@ def attacked_perturbations(net: TwoLayer, x: Tensor, y: Tensor, method: PGD, bal
     attack, delta = attack_of(method, ball, len(x), x.dtype), torch.empty_like(x)
     for low in range(0, len(x), _ROWS):
         chosen = slice(low, min(low + _ROWS, len(x)))
-        out = Perturbed(chosen.stop - low, net.m, x.dtype)
+        out = Perturbed(chosen.stop - low, len(net.W), x.dtype)
         perturb(gram, P[chosen].contiguous(), y[chosen], attack.rows(chosen), out)
         _finite(out.f, ball)
         torch.mm(out.U, net.W, out=delta[chosen])
@@ -83,22 +90,3 @@ def _finite(values: Tensor, ball: Ball) -> Tensor:
             "inputs are too large or not finite."
         )
     return values
-
-
-def gaussian_products(net: GramNet, mean: Tensor, y: Tensor, *, generator: torch.Generator) -> Tensor:
-    """Products W x of fresh points x = y mu + xi, xi ~ N(0, I_d), without W: W xi is N(0, G).
-
-    Exact in law for any number of points at one time, with mean = W mu carried along as a tracked point.
-
-    Args:
-        mean: (m,) products of mu; y: (k,) signs of the clusters.
-
-    Returns:
-        (k, m).
-    """
-    require_shape(mean, "mean", (len(net.w),))
-    scale = float(net.G.diagonal().max())
-    root, _ = pivoted_cholesky(net.G, max(scale, 0.0) * len(mean) * torch.finfo(net.G.dtype).eps)
-    root = root.to(mean.dtype)
-    noise = torch.randn(len(y), root.shape[1], generator=generator, dtype=mean.dtype)
-    return torch.addmm(torch.outer(y.to(mean.dtype), mean), noise, root.T)

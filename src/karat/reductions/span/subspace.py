@@ -7,7 +7,7 @@ from torch import Tensor
 
 from karat.core.checks import require_shape
 from karat.nets.two_layer import TwoLayer
-from karat.training.reduction.factor import pivoted_cholesky
+from karat.reductions.span.factor import pivoted_cholesky
 
 # A row nearer than this (squared, relative) to the span of the others may be dependent on them ...
 _NEAR = 1e-11
@@ -25,9 +25,11 @@ class Subspace:
     change of coordinates.
 
     Args:
-        net, x: the net and the data in r coordinates; original: the net in d dimensions;
-        basis, triangle: (r, d) rows spanning S and (r, r) with basis = triangle Q^T, Q (d, r) orthonormal;
-            None when the coordinates are the original ones.
+        net: the net in r coordinates.
+        x: (n, r) the data in the same coordinates.
+        original: the net in d dimensions.
+        basis: (r, d) rows spanning S; None when the coordinates are the original ones.
+        triangle: (r, r) with basis = triangle Q^T, Q (d, r) orthonormal; None with the basis.
     """
 
     net: TwoLayer
@@ -64,7 +66,7 @@ class Subspace:
         return net.replace(W=W)
 
 
-def reduce(net: TwoLayer, x: Tensor) -> Subspace:
+def span_of(net: TwoLayer, x: Tensor) -> Subspace:
     """Coordinates of the span of a net's weights and its data.
 
     The Gram matrix of all rows, added up over blocks of columns in float64 and scaled to a unit diagonal,
@@ -73,7 +75,8 @@ def reduce(net: TwoLayer, x: Tensor) -> Subspace:
     from the others decides, a QR decomposition of the rows takes its place.
 
     Args:
-        net: with W (m, d); x: (n, d). With d <= m + n nothing is gained and the coordinates stay as they are.
+        net: with W (m, d).
+        x: (n, d). With d <= m + n nothing is gained and the coordinates stay as they are.
     """
     require_shape(x, "x", (None, net.d))
     rows = torch.cat([net.W, x])

@@ -1,20 +1,22 @@
 """The state of one exact run and its update: the plain trainer's step, carried out on inner products."""
 
 from collections.abc import Mapping
+from copy import deepcopy
 
 import torch
 from torch import Tensor
 
+from karat.attacks.inner_products.attack import Kernel, attack_of, perturb
+from karat.attacks.inner_products.dense import Attack, Perturbed
+from karat.attacks.inner_products.gram import GramNet
 from karat.core.checks import require_labels, require_shape
 from karat.core.divergence import Diverged
 from karat.nets.two_layer import TwoLayer
-from karat.training.reduction.attack import Kernel, attack_of, perturb
-from karat.training.reduction.descent import Products, move_weights
-from karat.training.reduction.exactness import exactness_obstacle
-from karat.training.reduction.gram import Attack, GramNet, Perturbed
-from karat.training.reduction.momentum import Velocity, move_weights_with_momentum
-from karat.training.reduction.run import ExactState
-from karat.training.reduction.weighting import weigh
+from karat.reductions.span.descent import Products, move_weights
+from karat.reductions.span.exactness import exactness_obstacle
+from karat.reductions.span.momentum import Velocity, move_weights_with_momentum
+from karat.reductions.span.run import ExactState
+from karat.reductions.span.weighting import weigh
 from karat.training.regularisers import SquaredNorms
 from karat.training.trainer import Trainer
 
@@ -23,9 +25,14 @@ class ExactEngine:
     """Training on inner products, one `advance` per update; buffers are allocated once and changed in place.
 
     Args:
-        trainer: anything for which `exactness_obstacle` is None; net, x, y: as for the plain trainer;
-        weights: keep W up to date; track: (k, r) further points whose products are carried along;
-        kernel: "flips", "dense", or "auto".
+        trainer: anything for which `exactness_obstacle` is None.
+        net: the net before the first update.
+        x: (n, r) samples.
+        y: (n,) labels +-1.
+        weights: keep W up to date.
+        track: (k, r) further points whose products are carried along.
+        kernel: "sides", "dense", or "auto".
+        despite_obstacle: run also where there is one, leaving out what inner products cannot express.
     """
 
     def __init__(
@@ -38,8 +45,9 @@ class ExactEngine:
         weights: bool = True,
         track: Tensor | None = None,
         kernel: Kernel = "auto",
+        despite_obstacle: bool = False,
     ) -> None:
-        obstacle = exactness_obstacle(trainer, net)
+        obstacle = None if despite_obstacle else exactness_obstacle(trainer, net)
         if obstacle is not None:
             raise ValueError(f"`train_exact` cannot run this training: {obstacle}.")
         require_shape(x, "x", (None, net.d))
@@ -64,6 +72,10 @@ class ExactEngine:
         )
         self.step = 0
         self._attack: tuple[float | None, Attack] | None = None
+
+    def copy(self) -> "ExactEngine":
+        """The same state in buffers of its own; the trainer and the first net are shared."""
+        return deepcopy(self, {id(shared): shared for shared in (self.trainer, self.net)})
 
     def state(self) -> ExactState:
         """The present state, as views of the buffers."""

@@ -1,0 +1,29 @@
+"""l2 adversarial training of two-layer nets in the span of weights and data."""
+
+from karat.reductions.span.diagram import Problem, State, lift, obstacle, reduce, step
+from karat.reductions.span.engine import ExactEngine
+from karat.reductions.span.exactness import exactness_obstacle
+from karat.reductions.span.gaussian_products import gaussian_products
+from karat.reductions.span.gaussian_rows import chi, gaussian_rows
+from karat.reductions.span.run import ExactRun, ExactState
+from karat.reductions.span.subspace import Subspace, span_of
+from karat.reductions.span.train import train_exact
+
+__all__ = [
+    "ExactEngine",
+    "ExactRun",
+    "ExactState",
+    "Problem",
+    "State",
+    "Subspace",
+    "chi",
+    "exactness_obstacle",
+    "gaussian_products",
+    "gaussian_rows",
+    "lift",
+    "obstacle",
+    "reduce",
+    "span_of",
+    "step",
+    "train_exact",
+]

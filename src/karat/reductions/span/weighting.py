@@ -1,0 +1,33 @@
+"""The residuals' weights of the neurons at the attacked points, in one pass."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from karat.core.compiled import compiled
+
+Array = NDArray[np.floating]
+
+
+@compiled()
+def weigh(Z: Array, F: Array, residual: Array, D: Array, a: Array, b: Array) -> None:
+    """D = diag(residual) Z, a = F^T residual and b = Z^T residual, in one pass.
+
+    Args:
+        Z: (n, m) gradient weights.
+        F: (n, m) activations.
+        residual: (n,) of their type.
+        D: (n, m), written.
+        a: (m,), written.
+        b: (m,), written.
+    """
+    n, m = Z.shape
+    for s in range(m):
+        a[s] = 0
+        b[s] = 0
+    for i in range(n):
+        r = residual[i]
+        for s in range(m):
+            t = r * Z[i, s]
+            D[i, s] = t
+            b[s] += t
+            a[s] += r * F[i, s]

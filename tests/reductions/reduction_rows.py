@@ -1,0 +1,5 @@
+"""The rows of the contract suite: one for every reduction."""
+
+from span_row import SPAN
+
+ROWS = (SPAN,)
