@@ -68,7 +68,7 @@ def test_experiments_of_one_paper_do_not_depend_on_another(monkeypatch):
 
     source.source_hash(EXPERIMENTS["benign.fig1"])
     files = source._closure(frozenset({EXPERIMENTS["benign.fig1"].run.__module__}))
-    papers = {file.parent.name for file in files if file.parent.parent.name == "experiments"}
+    papers = {file.parents[1].name for file in files if file.parent.name == "experiments"}
     assert papers == {"benign"}
     layers = {file.relative_to(source._KARAT).parts[1] for file in files}
     assert layers & {"core", "nets", "training"}

@@ -33,9 +33,9 @@ def source_hash(experiment: "Experiment") -> str:
     """Return sixteen hex digits of the SHA-256 of the source behind an experiment, as this process knows it.
 
     Reading: the files are those of `run` and of the config class with everything they import, read from the
-    import statements; of karat and of the folder the experiment's own code lies in, not of other libraries,
-    whose versions are in the record's environment. Comments count: the hash says "other text", not "other
-    results".
+    import statements; of karat and of the folder the experiment's own code lies in, of an installed package
+    its own files alone, not of other libraries, whose versions are in the record's environment. Comments
+    count: the hash says "other text", not "other results".
     """
     return hash_of(source_modules(experiment))
 
@@ -86,7 +86,7 @@ def _closure(modules: frozenset[str]) -> frozenset[Path]:
     """The files of these modules and of everything they import."""
     files: set[Path] = set()
     for module in sorted(modules):
-        roots = (_root(module), _KARAT)
+        roots = _roots(module)
         waiting = list(_files(module, roots))
         while waiting:
             file = waiting.pop()
@@ -130,13 +130,23 @@ def _root(module: str) -> Path:
     return Path(spec.origin).parent if spec.has_location and spec.origin else _KARAT
 
 
+def _roots(module: str) -> tuple[tuple[Path, str], ...]:
+    """Where the files behind a module may lie: folders, and the one package that counts there if not all do.
+
+    Beside an installed package lie the libraries it uses, torch among them.
+    """
+    folder, top = _root(module), module.partition(".")[0]
+    shared = any(folder.glob("*.dist-info"))
+    own = (folder, top if shared else "")
+    return own, (_KARAT, "karat")
+
+
 @cache
-def _files(module: str, roots: tuple[Path, ...]) -> tuple[Path, ...]:
+def _files(module: str, roots: tuple[tuple[Path, str], ...]) -> tuple[Path, ...]:
     """The module's file and the `__init__.py` of the packages around it, as far as they lie under a root."""
     parts = module.split(".")
-    places = [
-        root.joinpath(*parts[:end]) for root in dict.fromkeys(roots) for end in range(1, len(parts) + 1)
-    ]
+    folders = dict.fromkeys(root for root, only in roots if only in ("", parts[0]))
+    places = [folder.joinpath(*parts[:end]) for folder in folders for end in range(1, len(parts) + 1)]
     files = [file for place in places for file in (place / "__init__.py", place.with_suffix(".py"))]
     return tuple(file for file in files if file.is_file())
 
