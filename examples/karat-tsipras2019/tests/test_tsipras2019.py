@@ -5,11 +5,11 @@ import math
 
 import pytest
 import torch
+
+from karat.contract import violations
 from karat_tsipras2019 import PAPER
 from karat_tsipras2019.bounds import gated_accuracy, gated_gap, linear_accuracy, robust_bound
 from karat_tsipras2019.experiments import Config, draw
-
-from karat.contract import violations
 
 SAMPLES = 200_000
 # Hoeffding: one comparison is off by this much with probability 1e-9 at most.

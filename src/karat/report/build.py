@@ -97,7 +97,7 @@ def build(
 
 
 def _chosen(plates: Sequence[Plate], checks: Mapping[str, Check]) -> list[Plate]:
-    """One plate for each paper, of the experiment behind its first headline claim with a figure of its own."""
+    """One plate for each paper, of the experiment behind its first headline claim that has its own."""
     leading = [check.experiment for check in checks.values() if check.headline]
     ranks = {name: rank for rank, name in reversed(list(enumerate(leading)))}
 

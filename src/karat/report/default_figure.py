@@ -51,8 +51,9 @@ def draw_means(axes: Axes, points: Sequence[Point], *, color: str = PALETTE[0], 
         [[a.interval.low, a.interval.high] if a.interval else [a.mean, a.mean] for _, a in points]
     )
     bars = np.abs(ends.T - means) if len(points) else np.zeros((2, 0))
-    style = {"marker": "o", "markersize": 3, "linewidth": 1.2, "capsize": 2, "label": label or None}
-    axes.errorbar([x for x, _ in points], means, yerr=bars, color=color, **style)
+    x = [value for value, _ in points]
+    style: dict[str, Any] = {"marker": "o", "markersize": 3, "linewidth": 1.2, "capsize": 2}
+    axes.errorbar(x, means, yerr=bars, color=color, label=label or None, **style)
 
 
 def _lines(groups: Sequence[Group], name: str, axis: str, others: Sequence[str]) -> dict[str, list[Point]]:

@@ -1,6 +1,6 @@
 """How the statements are judged: measured shares against exact formulas, intervals over seeds."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from karat.study.claim import Check, Finding
@@ -23,27 +23,25 @@ def _unmet(config: Mapping[str, Any], strength: float) -> list[str]:
 
 
 def _mean_is_accurate(records: Sequence[Record]) -> Finding:
-    exact, values = _exact_mean(records[0], 0.0), values_of(_once(records), "average")
-    return worst_finding(
-        [tight_finding(values, exact, level=0.99, resolution=0.005), lower_bound_finding(values, 0.99)]
-    )
+    return _mean(records, "average", 0, lower_bound_finding, 0.99)
 
 
 def _mean_is_fragile(records: Sequence[Record]) -> Finding:
-    exact, values = _exact_mean(records[0], 2.0), values_of(_once(records), "average_robust")
-    return worst_finding(
-        [tight_finding(values, exact, level=0.99, resolution=0.005), upper_bound_finding(values, 0.01)]
-    )
+    return _mean(records, "average_robust", 2, upper_bound_finding, 0.01)
+
+
+def _mean(
+    records: Sequence[Record], name: str, radius: int, judge: Callable[..., Finding], level: float
+) -> Finding:
+    """The share of draws against its exact value and against the paper's round number."""
+    config, values = Config(**records[0].config), values_of(_once(records), name)
+    exact = gated_accuracy(0.0, config.d, config.eta, config.p_strong, radius * config.eta)
+    return worst_finding([tight_finding(values, exact, level=0.99, resolution=0.005), judge(values, level)])
 
 
 def _once(records: Sequence[Record]) -> list[Record]:
     """One record per seed: seeds share their draws over the values of `trust`."""
     return select(records, trust=min(record.config["trust"] for record in records))
-
-
-def _exact_mean(record: Record, radius: float) -> float:
-    config = Config(**record.config)
-    return gated_accuracy(0.0, config.d, config.eta, config.p_strong, radius * config.eta)
 
 
 def _strong_is_robust(records: Sequence[Record]) -> Finding:
@@ -65,9 +63,8 @@ def _bound_is_attained(records: Sequence[Record]) -> Finding:
         bound = robust_bound(gated_accuracy(*given), config.p_strong)
         predicted = bound - gated_gap(*given)
         ratios.append(predicted / bound)
-        findings.append(
-            tight_finding(values_of(chosen, "gated_robust"), predicted, level=0.99, resolution=0.02)
-        )
+        values = values_of(chosen, "gated_robust")
+        findings.append(tight_finding(values, predicted, level=0.99, resolution=0.02))
     return with_caveat(
         worst_finding(findings), f"Robust accuracy over its bound: {min(ratios):.4f} at least."
     )
@@ -87,19 +84,25 @@ def _robust(records: Sequence[Record]) -> Finding:
     return worst_finding([lower_bound_finding(values_of(trained, n), p, deterministic=True) for n in names])
 
 
+def _check(
+    item: str, evaluate: Callable[[Sequence[Record]], Finding], strength: float, reading: str = ""
+) -> Check:
+    return Check(
+        claim_id=f"tsipras2019.{item}",
+        experiment="tsipras2019.trained" if item.startswith("thm2.2") else "tsipras2019.given",
+        evaluate=evaluate,
+        hypotheses=lambda config: _unmet(config, strength),
+        reading=reading,
+        headline=item in ("thm2.1", "thm2.2.robust"),
+    )
+
+
 CHECKS = (
-    Check(claim_id="tsipras2019.sec2.1.average", experiment="tsipras2019.given", evaluate=_mean_is_accurate,
-          hypotheses=lambda config: _unmet(config, 3)),
-    Check(claim_id="tsipras2019.sec2.1.fragile", experiment="tsipras2019.given", evaluate=_mean_is_fragile,
-          hypotheses=lambda config: _unmet(config, 3)),
-    Check(claim_id="tsipras2019.sec2.1.strong", experiment="tsipras2019.given", evaluate=_strong_is_robust),
-    Check(claim_id="tsipras2019.thm2.1", experiment="tsipras2019.given", evaluate=_bound, headline=True,
-          reading="Largest robust accuracy over the bound among 204 classifiers, by exact formulas."),
-    Check(claim_id="tsipras2019.thm2.1.tight", experiment="tsipras2019.given", evaluate=_bound_is_attained,
-          hypotheses=lambda config: _unmet(config, 0)),
-    Check(claim_id="tsipras2019.thm2.2.standard", experiment="tsipras2019.trained", evaluate=_standard,
-          hypotheses=lambda config: _unmet(config, 4), headline=True,
-          reading="Weights in the unit ball, as the constraint of the proof; accuracies by exact formulas."),
-    Check(claim_id="tsipras2019.thm2.2.robust", experiment="tsipras2019.trained", evaluate=_robust,
-          hypotheses=lambda config: _unmet(config, 4)),
-)  # fmt: skip
+    _check("sec2.1.average", _mean_is_accurate, 3),
+    _check("sec2.1.fragile", _mean_is_fragile, 3),
+    _check("sec2.1.strong", _strong_is_robust, 0),
+    _check("thm2.1", _bound, 0, "Largest robust accuracy over the bound, exact, of 204 classifiers."),
+    _check("thm2.1.tight", _bound_is_attained, 0),
+    _check("thm2.2.standard", _standard, 4, "Weights in the unit ball; accuracies by exact formulas."),
+    _check("thm2.2.robust", _robust, 4, "Weights in the unit ball; accuracies by exact formulas."),
+)

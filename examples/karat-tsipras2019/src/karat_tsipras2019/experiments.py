@@ -95,15 +95,12 @@ def _share(margins: torch.Tensor) -> float:
 
 def _largest_ratio(config: Config, generator: torch.Generator, count: int = 200) -> float:
     """Largest robust accuracy over its bound, exact, among gated and random linear classifiers."""
-    p, eta, ratios = config.p_strong, config.eta, []
-    for c in (0.0, 0.5 * eta, eta, 2 * eta):
-        standard, robust = (gated_accuracy(c, config.d, eta, p, tau) for tau in (0.0, 2 * eta))
-        ratios.append(robust / robust_bound(standard, p))
+    p, eta, radii = config.p_strong, config.eta, (0.0, 2 * config.eta)
+    pairs = [[gated_accuracy(c * eta, config.d, eta, p, tau) for tau in radii] for c in (0, 0.5, 1, 2)]
     for w_1 in torch.rand(count, generator=generator, dtype=torch.float64).tolist():
         w = (1 - w_1) * (1 + torch.randn(config.d, generator=generator, dtype=torch.float64)) / config.d
-        standard, robust = (linear_accuracy(w_1, w, eta, p, tau) for tau in (0.0, 2 * eta))
-        ratios.append(robust / robust_bound(standard, p))
-    return max(ratios)
+        pairs.append([linear_accuracy(w_1, w, eta, p, tau) for tau in radii])
+    return max(robust / robust_bound(standard, p) for standard, robust in pairs)
 
 
 def _presets(strength: float, **grid: tuple[float, ...]) -> dict[str, Preset]:
