@@ -61,7 +61,7 @@ def measure(config: Config, generator: torch.Generator) -> dict[str, float]:
         "average": _share(mean),
         "average_robust": _share(mean - tau),
         "strong": _share(s),
-        "strong_robust": _share(s - min(tau, 0.999)),  # any radius below 1 does the same
+        "strong_robust": _share(s - 0.999),  # any radius below 1 does the same
         "gated": _share(c * s + mean),
         "gated_robust": _share(c * s + mean - tau),
         "largest_ratio": _largest_ratio(config, generator),
