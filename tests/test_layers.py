@@ -25,7 +25,7 @@ ROWS = (
     ("lab",),
     ("papers",),
     ("report",),
-    ("yours", "api"),
+    ("yours", "api", "contract"),
     ("cli",),
     ("__init__",),
 )

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from karat.cli import bench, browse, certify, probe, reproduce, run, store, sweep, tables
+from karat.cli import bench, browse, certify, contract, probe, reproduce, run, store, sweep, tables
 from karat.version import __version__
 
 app = typer.Typer(
@@ -26,6 +26,8 @@ app.command()(tables.table)
 app.command()(bench.bench)
 app.command()(certify.certify)
 app.command()(probe.probe)
+app.command("new-paper")(contract.new_paper)
+app.command()(contract.contract)
 app.add_typer(store.app, name="store")
 
 

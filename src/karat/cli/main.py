@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from karat.cli import signals, streams
+from karat.cli.door import mention_broken
 from karat.cli.errors import INTERRUPTED, explain
 
 
@@ -34,6 +35,8 @@ def _run(arguments: list[str]) -> int:
         if code == INTERRUPTED:  # typer has swallowed Ctrl-C
             raise KeyboardInterrupt
         sys.stdout.flush()
+        mention_broken()
     except (Exception, KeyboardInterrupt) as error:
+        mention_broken()
         return explain(signals.explained(error))
     return code if isinstance(code, int) else 0

@@ -5,7 +5,7 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
-from karat.lab.connection import StoreError
+from karat.errors import StoreError
 from karat.lab.lockfile import fcntl, open_lockfile
 from karat.study.experiment import Cell
 

@@ -13,6 +13,7 @@ from karat.core.checks import require_choice
 from karat.errors import ReportError
 from karat.lab.store import Store
 from karat.report.collect import Content, Run, collect
+from karat.report.default_figure import default_figure
 from karat.report.embed import data_uri
 from karat.report.folders import without_folders
 from karat.report.pages import environment, replace_file
@@ -93,10 +94,14 @@ def build(
 
 
 def _chosen(plates: Sequence[Plate], checks: Mapping[str, Check]) -> list[Plate]:
-    """One plate for each paper, of the experiment behind its first headline claim that has one."""
+    """One plate for each paper, of the experiment behind its first headline claim that has its own."""
     leading = [check.experiment for check in checks.values() if check.headline]
     ranks = {name: rank for rank, name in reversed(list(enumerate(leading)))}
-    ranked = sorted(plates, key=lambda plate: ranks.get(plate.run.name, len(leading)))
+
+    def rank(plate: Plate) -> tuple[bool, int]:
+        return plate.run.name not in FIGURES, ranks.get(plate.run.name, len(leading))
+
+    ranked = sorted(plates, key=rank)
     firsts: dict[str, Plate] = {}
     for plate in ranked:
         firsts.setdefault(plate.run.paper, plate)
@@ -112,11 +117,10 @@ def _kept(run: Run, drawn: Drawn) -> list[Plate]:
 
 def _plates(run: Run) -> list[Plate]:
     """Draw the figures of an experiment; records that a figure cannot read leave a note in its place."""
-    if run.name not in FIGURES or not run.records:
-        return []
+    draw = FIGURES.get(run.name, default_figure)
     try:
-        return [_plate(run, picture) for picture in FIGURES[run.name](run.records)]
-    except (LookupError, TypeError, ValueError, ArithmeticError) as error:
+        return [_plate(run, picture) for picture in draw(run.records)] if run.records else []
+    except Exception as error:  # whatever a figure of somebody else's package raises
         what = without_folders(f"{type(error).__name__}: {error}")
         reason = f"The records do not fit this figure ({what})."
         return [Plate(run=run, title="No figure", caption=reason, image=None)]

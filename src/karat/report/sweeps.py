@@ -13,9 +13,10 @@ from karat.errors import TargetError
 from karat.lab.adaptive import Target
 from karat.lab.store import Store
 from karat.lab.summary import Group, summarise
+from karat.report.default_figure import draw_means
 from karat.report.embed import data_uri
 from karat.study.drawing.picture import number
-from karat.study.drawing.style import FAINT, INK, PALETTE, finish, literal, new_figure
+from karat.study.drawing.style import FAINT, INK, finish, literal, new_figure
 from karat.study.record import Record
 
 MOST_PANELS, MOST_MAPS, MOST_NUMBERS = 4, 6, 150
@@ -129,18 +130,9 @@ def _images(
 
 
 def _curve(axes: Axes, groups: Sequence[Group], name: str, column: str) -> None:
-    points = [(group.config[column], group.averages[name]) for group in groups if name in group.averages]
-    if all(isinstance(x, int | float) for x, _ in points):
-        points.sort(key=lambda point: point[0])
-    else:
-        points = [(literal(number(x)), average) for x, average in points]
-    x = [value for value, _ in points]
-    means = np.array([average.mean for _, average in points])
-    ends = np.array(
-        [[a.interval.low, a.interval.high] if a.interval else [a.mean, a.mean] for _, a in points]
+    draw_means(
+        axes, [(group.config[column], group.averages[name]) for group in groups if name in group.averages]
     )
-    bars = np.abs(ends.T - means) if len(points) else np.zeros((2, 0))
-    axes.errorbar(x, means, yerr=bars, color=PALETTE[0], marker="o", markersize=3, linewidth=1.2, capsize=2)
     finish(axes, x=literal(column), y="mean and 95% interval", title=literal(name), legend=False)
 
 

@@ -79,7 +79,8 @@ def judge_claim(
     Reading: diverged and failed cells are left out of the numbers and named in the caveat; if nothing but
     diverged cells is left the claim is `inconclusive`, if all failed it stays unjudged. A ValueError of the
     evaluation (no crossing on the grid, say) makes it `inconclusive` and becomes the caveat; so does a lack
-    of records, while a sweep still runs. A hypothesis that any config violates puts the claim
+    of records, while a sweep still runs. Any other error is a bug of the check: no verdict, and the caveat
+    names it. A hypothesis that any config violates puts the claim
     `out of regime`; its numbers are kept.
 
     Args:
@@ -90,6 +91,15 @@ def judge_claim(
         return _claim(statement, None, scale)
     if check.claim_id != statement.id:
         raise ValueError(f"the check of {check.claim_id!r} cannot judge the claim {statement.id!r}.")
+    try:
+        return _judged(statement, check, records, scale)
+    except Exception as error:
+        # One check, perhaps of somebody else's package, must not keep the others from their verdicts.
+        bug = f"No verdict: the check itself failed ({type(error).__name__}: {_sentence(error)[:-1]})."
+        return _claim(statement, check, scale, caveats=[bug])
+
+
+def _judged(statement: Statement, check: Check, records: Sequence[Record], scale: str | None) -> Claim:
     own = [record for record in records if record.experiment == check.experiment]
     done = [record for record in own if record.status == "done"]
     unmet = tuple(dict.fromkeys(name for record in own for name in _unmet(check, record)))
@@ -179,7 +189,7 @@ def _lost_cells(records: Sequence[Record]) -> str:
     return f"Left out of {len(records)} cells: {', '.join(parts)}." if parts else ""
 
 
-def _sentence(error: ValueError) -> str:
+def _sentence(error: Exception) -> str:
     text = " ".join(str(error).split()) or "The evaluation failed without a reason"
     return text[0].upper() + text[1:].rstrip(".") + "."
 

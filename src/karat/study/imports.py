@@ -1,6 +1,8 @@
 """What a source file imports, read from its text without running it."""
 
 import ast
+import os
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -52,11 +54,21 @@ def _nodes(tree: ast.AST) -> Iterator[ast.AST]:
 
 
 def _absolute(file: Path, node: ast.ImportFrom) -> str:
+    """The module that an import names, with leading dots resolved."""
     if node.level == 0:
         return node.module or ""
-    folder = file.parents[node.level - 1]
-    package = [folder.name]
+    package = _package(file.parents[node.level - 1])
+    return ".".join([*package, *([node.module] if node.module else [])])
+
+
+def _package(folder: Path) -> list[str]:
+    """The dotted name of a folder of modules: up to the last `__init__.py`, or to a folder of `sys.path`."""
+    names = [folder.name]
     while (folder.parent / "__init__.py").is_file():
         folder = folder.parent
-        package.insert(0, folder.name)
-    return ".".join([*package, *([node.module] if node.module else [])])
+        names.insert(0, folder.name)
+    # Packages without an `__init__.py` have no other end than the path on which they are found.
+    above = [place for place in map(os.path.realpath, sys.path) if folder.parent.is_relative_to(place)]
+    if not above:
+        return names
+    return [*folder.parent.relative_to(max(above, key=len)).parts, *names]

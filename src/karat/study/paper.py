@@ -50,14 +50,21 @@ class Paper:
         """Name -> experiment: every `Experiment` that a module of the room `experiments` defines."""
         from karat.study.experiment import Experiment
 
-        found = (value for module in self._room("experiments") for value in vars(module).values())
-        return {value.name: value for value in found if isinstance(value, Experiment)}
+        found: dict[str, Experiment] = {}
+        for module in self._room("experiments"):
+            for value in vars(module).values():
+                if isinstance(value, Experiment) and found.setdefault(value.name, value) is not value:
+                    raise ValueError(f"two experiments of the paper `{self.key}` are named `{value.name}`.")
+        return found
 
     @cached_property
     def checks(self) -> "Mapping[str, Check]":
         """Claim id -> its check, from the tuples CHECKS, in the order of the statements."""
         tuples: Iterator[Sequence[Check]] = self._values("checks", "CHECKS")
-        found = {check.claim_id: check for checks in tuples for check in checks}
+        found: dict[str, Check] = {}
+        for check in chain.from_iterable(tuples):
+            if found.setdefault(check.claim_id, check) is not check:
+                raise ValueError(f"two checks of the paper `{self.key}` judge `{check.claim_id}`.")
         known = [statement.id for statement in self.statements if statement.id in found]
         return {claim_id: found[claim_id] for claim_id in (*known, *found)}
 

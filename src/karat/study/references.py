@@ -1,4 +1,4 @@
-"""Resolve the `Ref:` lines of docstrings to a numbered place of one of the five papers."""
+"""Resolve the `Ref:` lines of docstrings to a numbered place of one of the papers."""
 
 import re
 from collections.abc import Mapping
@@ -102,7 +102,7 @@ def _expand(places: str) -> set[str]:
 
 
 _KNOWN = {
-    key: _expand(_PLACES[key])
+    key: _expand(_PLACES.get(key, ""))
     | {_canonical(s.ref.partition(", ")[2]) for s in STATEMENTS if s.paper == key}
     | {s.id.partition(".")[2] for s in STATEMENTS if s.paper == key}
     for key in PAPERS

@@ -1,16 +1,28 @@
-"""All papers with their statements, checks, experiments and figures, found by walking `papers`."""
+"""All papers with their statements, checks, experiments and figures: those in `papers`, and installed ones.
+
+Nothing is looked for before it is asked for: a paper's package imports this one.
+"""
 
 import importlib
 import pkgutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache
 from importlib.util import find_spec
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, overload
 
-from karat.study.listing import listed_checks
+from karat.study.listing import listed_checks, unknown_checks
+from karat.study.outside import (
+    FAULTS,
+    Broken,
+    admitted,
+    check_fault,
+    experiment_fault,
+    installed,
+    require_free,
+    sentence,
+)
 from karat.study.paper import Paper
 from karat.study.statement import Statement
 
@@ -21,9 +33,11 @@ if TYPE_CHECKING:
     from karat.study.tables import Make
 
 Entry = TypeVar("Entry")
+Room = Literal["experiments", "checks", "figures", "tables"]
 
 
-def _discovered() -> dict[str, Paper]:
+@cache
+def _built_in() -> dict[str, Paper]:
     """The PAPER of every package in `karat.papers`, in the order of the papers' texts."""
     spec = find_spec("karat.papers")
     assert spec is not None
@@ -32,55 +46,172 @@ def _discovered() -> dict[str, Paper]:
     return {paper.key: paper for paper in sorted(papers, key=lambda paper: (paper.file, paper.key))}
 
 
-PAPERS: Mapping[str, Paper] = MappingProxyType(_discovered())
-STATEMENTS: tuple[Statement, ...] = tuple(s for paper in PAPERS.values() for s in paper.statements)
-_BY_ID = {statement.id: statement for statement in STATEMENTS}
+@cache
+def _papers() -> tuple[dict[str, Paper], dict[Broken, None]]:
+    """karat's own papers, then those of other people; and what is wrong with packages of other people."""
+    own = _built_in()
+    others, broken = admitted(installed(), own)
+    return {**own, **others}, dict.fromkeys(broken)
+
+
+def admit(paper: Paper) -> None:
+    """Let a paper whose package is not installed count in this process; its key must be free."""
+    require_free(paper, PAPERS)
+    _papers()[0][paper.key] = paper
+    _by_id.cache_clear()
+    executable_ids.cache_clear()
+
+
+@cache
+def _by_id() -> dict[str, Statement]:
+    return {statement.id: statement for paper in PAPERS.values() for statement in paper.statements}
+
+
+class _Papers(Mapping[str, Paper]):
+    """Key -> paper."""
+
+    def __getitem__(self, key: str) -> Paper:
+        return _papers()[0][key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(_papers()[0])
+
+    def __len__(self) -> int:
+        return len(_papers()[0])
+
+
+class _Statements(Sequence[Statement]):
+    """What all papers say, in their order."""
+
+    @overload
+    def __getitem__(self, index: int) -> Statement: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Statement]: ...
+    def __getitem__(self, index: int | slice) -> Statement | Sequence[Statement]:
+        return tuple(_by_id().values())[index]
+
+    def __iter__(self) -> Iterator[Statement]:
+        return iter(tuple(_by_id().values()))
+
+    def __len__(self) -> int:
+        return len(_by_id())
+
+
+class _Faults(Collection[Broken]):
+    """What is wrong with packages of other people, as far as it was noticed."""
+
+    def __contains__(self, fault: object) -> bool:
+        return fault in _papers()[1]
+
+    def __iter__(self) -> Iterator[Broken]:
+        # Packages nobody asked for are not looked at for the sake of their faults.
+        return iter(tuple(_papers()[1]) if _papers.cache_info().currsize else ())
+
+    def __len__(self) -> int:
+        return len(list(iter(self)))
+
+
+PAPERS: Mapping[str, Paper] = _Papers()
+STATEMENTS: Sequence[Statement] = _Statements()
+BROKEN: Collection[Broken] = _Faults()
+"""Faults of other people's packages; those inside their rooms are known once the rooms were loaded."""
+
+
+def _note(paper: Paper, reason: str) -> None:
+    _papers()[1][Broken(package=paper.package, reason=reason)] = None
+
+
+@cache
+def _room(key: str, room: Room) -> Mapping[str, Any]:
+    """The entries of one paper; what is broken in somebody else's is noted and left out."""
+    paper = PAPERS[key]
+    if key in _built_in():
+        return getattr(paper, room)
+    try:
+        entries: Mapping[str, Any] = getattr(paper, room)
+    except FAULTS as error:
+        _note(paper, f"its {room} cannot be loaded ({sentence(error)}).")
+        return {}
+    faults = {name: _fault(paper, room, name, entry) for name, entry in entries.items()}
+    for fault in filter(None, faults.values()):
+        _note(paper, fault)
+    return {name: entry for name, entry in entries.items() if not faults[name]}
+
+
+def _fault(paper: Paper, room: Room, name: str, entry: Any) -> str | None:
+    if room == "checks":
+        return check_fault(paper, name) or _unrunnable(entry)
+    return experiment_fault(paper, name) if room == "experiments" else None
+
+
+def _unrunnable(check: "Check") -> str | None:
+    """Say which experiment or scale of a check there is not, or nothing."""
+    if check.experiment not in EXPERIMENTS:
+        return (
+            f"its check of `{check.claim_id}` needs the experiment `{check.experiment}`, which there is not."
+        )
+    scales = [scale for scale in check.scales if scale not in EXPERIMENTS[check.experiment].presets]
+    if scales:
+        return f"its check of `{check.claim_id}` needs the scale `{scales[0]}` of `{check.experiment}`."
+    return None
 
 
 class ByPaper(Mapping[str, Entry], Generic[Entry]):
     """A read-only mapping "paper.item" -> entry, so that one paper costs the import of one paper.
 
     Args:
-        entries: the entries of one paper by name.
+        room: of a paper, in which its entries are found by name.
     """
 
-    def __init__(self, entries: Callable[[Paper], Mapping[str, Entry]]) -> None:
-        self._entries = entries
+    def __init__(self, room: Room) -> None:
+        self._room = room
+
+    def _entries(self, key: str) -> Mapping[str, Entry]:
+        return _room(key, self._room)
 
     def __getitem__(self, name: str) -> Entry:
-        paper = PAPERS.get(name.partition(".")[0])
-        if paper is not None and name in self._entries(paper):
-            return self._entries(paper)[name]
         # A setting of one paper may be run for another: nothing forces a name to begin with its paper.
-        for other in PAPERS.values():
-            if name in self._entries(other):
-                return self._entries(other)[name]
+        first = name.partition(".")[0]
+        for key in sorted(PAPERS, key=lambda key: key != first):
+            if name in self._entries(key):
+                return self._entries(key)[name]
         raise KeyError(name)
 
     def __iter__(self) -> Iterator[str]:
-        return (name for paper in PAPERS.values() for name in self._entries(paper))
+        return (name for key in tuple(PAPERS) for name in self._entries(key))
 
     def __len__(self) -> int:
-        return sum(len(self._entries(paper)) for paper in PAPERS.values())
+        return sum(len(self._entries(key)) for key in tuple(PAPERS))
 
 
-CHECKS: "Mapping[str, Check]" = ByPaper(lambda paper: paper.checks)
+CHECKS: "Mapping[str, Check]" = ByPaper("checks")
 """Claim id -> its check; a statement without one is `stated` only."""
 
-EXPERIMENTS: "Mapping[str, Experiment]" = ByPaper(lambda paper: paper.experiments)
+EXPERIMENTS: "Mapping[str, Experiment]" = ByPaper("experiments")
 """Name -> experiment."""
 
-FIGURES: "Mapping[str, Draw]" = ByPaper(lambda paper: paper.figures)
+FIGURES: "Mapping[str, Draw]" = ByPaper("figures")
 """Experiment -> how its records are drawn."""
 
-TABLES: "Mapping[str, Make]" = ByPaper(lambda paper: paper.tables)
+TABLES: "Mapping[str, Make]" = ByPaper("tables")
 """Experiment -> its own table; all others get the averages of their values."""
 
 
 @cache
 def executable_ids() -> frozenset[str]:
     """The ids of the statements that have a check, read from the source of the checks without running it."""
-    return frozenset(name for paper in PAPERS.values() for name in listed_checks(paper, _BY_ID))
+    found: set[str] = set()
+    for key, paper in PAPERS.items():
+        if key in _built_in():
+            found |= listed_checks(paper, _by_id())
+            continue
+        try:
+            found |= listed_checks(paper, _by_id())
+            for name in unknown_checks(paper, _by_id()):
+                _note(paper, check_fault(paper, name) or "")
+        except FAULTS as error:
+            _note(paper, f"its checks cannot be read ({sentence(error)}).")
+    return frozenset(found)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,11 +240,11 @@ def get_statement(claim_id: str) -> Statement:
     >>> get_statement("benign.thm3.1.3").ref
     'benign, Thm 3.1(3)'
     """
-    if claim_id not in _BY_ID:
-        near = get_close_matches(claim_id, _BY_ID, n=3, cutoff=0.5)
+    if claim_id not in _by_id():
+        near = get_close_matches(claim_id, _by_id(), n=3, cutoff=0.5)
         hint = f" (did you mean {' or '.join(near)}?)" if near else ""
         raise ValueError(f"there is no claim `{claim_id}`{hint}; `karat claims` lists them.")
-    return _BY_ID[claim_id]
+    return _by_id()[claim_id]
 
 
 def coverage() -> dict[str, Coverage]:

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
 _KARAT = Path(__file__).parents[2]
 
-_INSTALLED = ("site-packages", "dist-packages")
-
 _FIRST: dict[Path, bytes] = {}
 """The hash of every file when this process first read it: before it was imported, as far as can be."""
 
@@ -32,10 +30,11 @@ def source_hash(experiment: "Experiment") -> str:
     """Return sixteen hex digits of the SHA-256 of the source behind an experiment, as this process knows it.
 
     Reading: the files are those of `run` and of the config class with everything they import, read from the
-    import statements; of karat and of the folder the experiment's own code lies in, not of other libraries,
-    whose versions are in the record's environment. Comments count: the hash says "other text", not "other
-    results". In karat a name imported from a package leads to the module it comes from, not to neighbours:
-    karat's packages only hand on names, which a test checks. A package used as a whole counts as a whole.
+    import statements; of karat and of the folder the experiment's own code lies in (of an installed package
+    its own files alone), not of other libraries, whose versions are in the record's environment. Comments
+    count: the hash says "other text", not "other results". In karat a name imported from a package leads to
+    the module it comes from, not to neighbours: karat's packages only hand on names, which a test checks. A
+    package used as a whole counts as a whole.
     """
     return hash_of(source_modules(experiment))
 
@@ -105,10 +104,16 @@ def _behind(name: str, module: str, root: Path) -> tuple[tuple[Path, ...], list[
     if top == "karat":
         return _behind_karat(name)
     # Beside an installed package lie strangers, beside a script the rest of its author's work.
-    if root.name in _INSTALLED and top != module.partition(".")[0]:
+    if top != module.partition(".")[0] and _is_shared(root):
         return (), []
     files = _files(name, root)
     return files, [found for file in files for found in _scan(file)[1].executed]
+
+
+@cache
+def _is_shared(root: Path) -> bool:
+    """Whether packages are installed in this folder."""
+    return any(root.glob("*.dist-info"))
 
 
 def _behind_karat(name: str) -> tuple[tuple[Path, ...], list[str]]:

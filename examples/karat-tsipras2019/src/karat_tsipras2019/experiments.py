@@ -1,0 +1,127 @@
+"""Given classifiers measured on draws, and linear ones trained with and without an adversary."""
+
+import math
+from dataclasses import dataclass
+
+import torch
+
+from karat.core.checks import require_integer, require_number
+from karat.study.experiment import Experiment, Preset
+from karat_tsipras2019.bounds import gated_accuracy, linear_accuracy, robust_bound
+
+
+@dataclass(frozen=True, kw_only=True)
+class Config:
+    """Settings of one cell.
+
+    Args:
+        d: number of weak features.
+        strength: eta sqrt(d), the mean of a weak feature in units of 1/sqrt(d).
+        p_strong: probability that the strong feature is right.
+        n: samples drawn.
+        trust: c of the gated classifier over eta.
+        radius: of the adversary during training, over eta.
+        steps: of training.
+    """
+
+    d: int
+    strength: float = 4.0
+    p_strong: float = 0.95
+    n: int = 2000
+    trust: float = 1.0
+    radius: float = 0.0
+    steps: int = 300
+
+    def __post_init__(self) -> None:
+        for name in ("d", "n", "steps"):
+            require_integer(getattr(self, name), name, "Config", minimum=1)
+        for name in ("trust", "radius", "strength"):
+            require_number(getattr(self, name), name, "Config", minimum=0)
+        if not 0.5 <= self.p_strong < 1:
+            raise ValueError(f"`p_strong` of `Config` must be at least 1/2 and below 1, got {self.p_strong}.")
+
+    @property
+    def eta(self) -> float:
+        """Mean of a weak feature times y."""
+        return self.strength / math.sqrt(self.d)
+
+
+def draw(config: Config, generator: torch.Generator) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return s = y x_1 (n,) and y times the weak features (n, d): all that accuracies depend on."""
+    strong = torch.rand(config.n, generator=generator, dtype=torch.float64) < config.p_strong
+    noise = torch.randn(config.n, config.d, generator=generator, dtype=torch.float64)
+    return 2.0 * strong - 1.0, config.eta + noise
+
+
+def measure(config: Config, generator: torch.Generator) -> dict[str, float]:
+    """Accuracies of three given classifiers on draws, and how close random ones come to the bound."""
+    s, weak = draw(config, generator)
+    mean, tau, c = weak.mean(dim=1), 2 * config.eta, config.trust * config.eta
+    return {
+        "average": _share(mean),
+        "average_robust": _share(mean - tau),
+        "strong": _share(s),
+        "strong_robust": _share(s - 0.999),  # any radius below 1 does the same
+        "gated": _share(c * s + mean),
+        "gated_robust": _share(c * s + mean - tau),
+        "largest_ratio": _largest_ratio(config, generator),
+    }
+
+
+def train(config: Config, generator: torch.Generator) -> dict[str, float]:
+    """Soft-margin training in the unit ball; the worst perturbation takes tau |w|_1 off every margin."""
+    s, weak = draw(config, generator)
+    x, tau = torch.cat([s.unsqueeze(1), weak], dim=1), config.radius * config.eta
+    w = torch.zeros(config.d + 1, dtype=torch.float64)
+    for step in range(config.steps):
+        lr = 1 / (1 + step) ** 0.5
+        active = (x @ w - tau * w.abs().sum() < 1).double()
+        w = w + lr * (active @ x) / config.n
+        # The l1 term by its proximal map: a subgradient would never bring a weight to zero.
+        w = w.sign() * (w.abs() - lr * tau * active.mean()).clamp_min(0)
+        w = w / torch.linalg.vector_norm(w).clamp_min(1)
+    exact = [linear_accuracy(float(w[0]), w[1:], config.eta, config.p_strong, r * config.eta) for r in (0, 2)]
+    return {
+        "accuracy": exact[0],
+        "robust_accuracy": exact[1],
+        "bound": robust_bound(exact[0], config.p_strong),
+        "strong_weight": float(w[0]),
+    }
+
+
+def _share(margins: torch.Tensor) -> float:
+    return float((margins > 0).double().mean())
+
+
+def _largest_ratio(config: Config, generator: torch.Generator, count: int = 200) -> float:
+    """Largest robust accuracy over its bound, exact, among gated and random linear classifiers."""
+    p, eta, radii = config.p_strong, config.eta, (0.0, 2 * config.eta)
+    pairs = [[gated_accuracy(c * eta, config.d, eta, p, tau) for tau in radii] for c in (0, 0.5, 1, 2)]
+    for w_1 in torch.rand(count, generator=generator, dtype=torch.float64).tolist():
+        w = (1 - w_1) * (1 + torch.randn(config.d, generator=generator, dtype=torch.float64)) / config.d
+        pairs.append([linear_accuracy(w_1, w, eta, p, tau) for tau in radii])
+    return max(robust / robust_bound(standard, p) for standard, robust in pairs)
+
+
+def _presets(strength: float, **grid: tuple[float, ...]) -> dict[str, Preset]:
+    sizes = {"tiny": (100, 4000, 5), "quick": (400, 10000, 5), "full": (2500, 20000, 10)}
+    return {
+        scale: Preset(config=Config(d=d, n=n, strength=strength), grid=grid, seeds=seeds, cell_seconds=0.5)
+        for scale, (d, n, seeds) in sizes.items()
+    }
+
+
+GIVEN = Experiment(
+    name="tsipras2019.given",
+    title="How accurate and how robust are the mean, the strong feature, and both together?",
+    paper="tsipras2019",
+    presets=_presets(3.0, trust=(0.5, 1.0, 1.5)),
+    run=measure,
+)
+TRAINED = Experiment(
+    name="tsipras2019.trained",
+    title="What does the adversary's radius during training cost in accuracy, and buy in robustness?",
+    paper="tsipras2019",
+    presets=_presets(4.0, radius=(0.0, 0.5, 1.0, 1.5, 2.0)),
+    run=train,
+)

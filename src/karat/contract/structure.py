@@ -1,0 +1,63 @@
+"""What can be seen in a package before anything of it runs."""
+
+from collections.abc import Iterator
+
+from karat.contract.fault import Fault
+from karat.study.claim import SCALES
+from karat.study.experiment import Experiment, cells
+from karat.study.outside import FAULTS, check_fault, experiment_fault, paper_faults, sentence
+from karat.study.paper import Paper
+from karat.study.registry import EXPERIMENTS, STATEMENTS
+
+
+def structure_faults(paper: Paper) -> Iterator[Fault]:
+    """Yield what is wrong with ids, rooms, presets, and with checks of nothing or from nowhere."""
+    for reason in paper_faults(paper):
+        yield Fault(subject=paper.key, rule="statements", reason=reason)
+    for room in ("experiments", "checks", "figures", "tables"):
+        try:
+            getattr(paper, room)
+        except FAULTS as error:
+            reason = f"its {room} cannot be loaded ({sentence(error)})."
+            yield Fault(subject=paper.key, rule="imports", reason=reason)
+            return
+    for name, experiment in paper.experiments.items():
+        yield from _experiment_faults(paper, name, experiment)
+    yield from _check_faults(paper)
+    for room in ("figures", "tables"):
+        for name in getattr(paper, room):
+            if name not in EXPERIMENTS:
+                reason = f"its {room} name an experiment that there is not."
+                yield Fault(subject=name, rule="experiment name", reason=reason)
+
+
+def _experiment_faults(paper: Paper, name: str, experiment: Experiment) -> Iterator[Fault]:
+    if experiment.paper != paper.key:
+        reason = f"its paper is `{experiment.paper}`, not `{paper.key}`."
+        yield Fault(subject=name, rule="experiment name", reason=reason)
+    if name not in EXPERIMENTS:
+        yield Fault(subject=name, rule="experiment name", reason=experiment_fault(paper, name) or "")
+    for scale in SCALES:
+        if scale not in experiment.presets:
+            yield Fault(subject=name, rule="presets", reason=f"it has no preset `{scale}`.")
+            continue
+        try:
+            cells(experiment, scale)
+        except (TypeError, ValueError) as error:
+            yield Fault(subject=name, rule="presets", reason=f"`{scale}` has no cells ({sentence(error)}).")
+
+
+def _check_faults(paper: Paper) -> Iterator[Fault]:
+    stated = {statement.id for statement in STATEMENTS}
+    for claim_id, check in paper.checks.items():
+        reason = check_fault(paper, claim_id)
+        if reason and claim_id not in stated:
+            yield Fault(subject=claim_id, rule="missing statement", reason=reason)
+        if check.experiment not in EXPERIMENTS:
+            reason = f"it needs an experiment `{check.experiment}`; there is none."
+            yield Fault(subject=claim_id, rule="experiment name", reason=reason)
+            continue
+        for scale in check.scales:
+            if scale not in EXPERIMENTS[check.experiment].presets:
+                reason = f"it needs the scale `{scale}` of `{check.experiment}`."
+                yield Fault(subject=claim_id, rule="presets", reason=reason)

@@ -1,0 +1,161 @@
+"""The contract finds each fault of a package, and none in karat's own papers."""
+
+import random
+from dataclasses import dataclass, replace
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import torch
+
+from karat.contract import judge_paper
+from karat.study import registry
+from karat.study.claim import Check
+from karat.study.evaluate import upper_bound_finding, values_of
+from karat.study.experiment import Experiment, Preset
+from karat.study.paper import Paper
+from karat.study.statement import tabulate
+
+
+@dataclass(frozen=True, kw_only=True)
+class Config:
+    d: int = 3
+
+
+def draws(config, generator):
+    return {"value": float(torch.rand(config.d, generator=generator, dtype=torch.float64).mean())}
+
+
+def seedless(config, generator):
+    return {"value": 0.5}
+
+
+def from_torch(config, generator):
+    return {"value": float(torch.rand(1)), "drawn": float(torch.rand(1, generator=generator))}
+
+
+def from_numpy(config, generator):
+    return draws(config, generator) | {"extra": 0.0 * float(np.random.rand())}
+
+
+def from_random(config, generator):
+    return draws(config, generator) | {"extra": 0.0 * random.random()}
+
+
+def unseeded(config, generator):
+    return draws(config, generator) | {"extra": float(np.random.default_rng().random())}
+
+
+def no_json(config, generator):
+    return {"value": torch.rand(2, generator=generator)}
+
+
+PRESETS = {scale: Preset(config=Config(), seeds=2) for scale in ("tiny", "quick", "full")}
+SOUND = Experiment(name="toy.noise", title="How large?", paper="toy", presets=PRESETS, run=draws)
+CHECK = Check(
+    claim_id="toy.thm1",
+    experiment="toy.noise",
+    evaluate=lambda records: upper_bound_finding(values_of(records, "value"), 2.0),
+)
+
+
+@pytest.fixture
+def judge(monkeypatch):
+    """Faults of a package with these experiments and checks, which is forgotten afterwards."""
+    papers, broken = registry._papers()
+    monkeypatch.setattr(registry, "_papers", lambda: (dict(papers), dict(broken)))
+    kept = SimpleNamespace(papers=dict(papers), broken=dict(broken))
+    monkeypatch.setattr(registry, "_papers", lambda: (kept.papers, kept.broken))
+
+    def faults(*experiments, checks=(CHECK,), table="thm1 | Thm 1 | 0 | upper\n  A thing is small."):
+        paper = Paper(
+            key="toy",
+            title="T",
+            authors=("A",),
+            venue="V",
+            year=2026,
+            statements=tabulate("toy", table),
+            package="toy_nowhere",
+        )
+        vars(paper).update(
+            experiments={one.name: one for one in experiments},
+            checks={one.claim_id: one for one in checks},
+            figures={},
+            tables={},
+        )
+        return [(fault.level, fault.rule) for fault in judge_paper(paper)]
+
+    yield faults
+    for cached in (registry._by_id, registry._room, registry.executable_ids):
+        cached.cache_clear()
+
+
+def test_a_sound_package_has_no_faults(judge):
+    assert judge(SOUND) == []
+
+
+@pytest.mark.parametrize(
+    ("run", "rules"),
+    [
+        (seedless, ["seed"]),
+        (from_torch, ["global randomness", "seed"]),
+        (from_numpy, ["global randomness"]),
+        (from_random, ["global randomness"]),
+        (unseeded, ["seed"]),
+        (no_json, ["records"]),
+    ],
+)
+def test_what_a_run_does_wrong_is_found(judge, run, rules):
+    assert judge(replace(SOUND, run=run)) == [("violation", rule) for rule in rules]
+
+
+def test_an_experiment_without_randomness_says_so_by_one_seed(judge):
+    once = {scale: replace(preset, seeds=1) for scale, preset in PRESETS.items()}
+    assert judge(replace(SOUND, run=seedless, presets=once)) == []
+
+
+def test_missing_presets_are_found(judge):
+    short = {"tiny": PRESETS["tiny"]}
+    rules = judge(replace(SOUND, presets=short))
+    assert rules == [("violation", "presets")] * 4  # two of the experiment, two of its check
+
+
+def test_checks_of_nothing_and_from_nowhere_are_found(judge):
+    lost = [replace(CHECK, claim_id="toy.thm9"), replace(CHECK, experiment="toy.none")]
+    assert judge(SOUND, checks=lost) == [("violation", "missing statement"), ("violation", "experiment name")]
+
+
+def test_names_that_are_not_the_papers_own_are_found(judge):
+    assert ("violation", "experiment name") in judge(SOUND, replace(SOUND, name="other.noise"))
+    assert judge(SOUND, table="a/b | Thm 1 | 0 | upper\n  A thing.", checks=()) == [
+        ("violation", "statements")
+    ]
+
+
+def test_a_check_that_cannot_judge_is_found(judge):
+    def fails(records):
+        raise TypeError("no number")
+
+    assert judge(SOUND, checks=[replace(CHECK, evaluate=fails)]) == [("violation", "verdict")]
+
+
+def test_a_slow_tiny_size_is_a_warning(judge, monkeypatch):
+    monkeypatch.setattr("karat.contract.behaviour.LONG", -1.0)
+    assert judge(SOUND) == [("warning", "slow")]
+
+
+CHEAP = {
+    "purification": "purification.small_ball",
+    "lazy": "lazy.thm3.1",
+    "convergence": "convergence.cor5.1",
+    "benign": "benign.propB.34",
+    "features": "features.lem5",
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("key", "name"), CHEAP.items())
+def test_papers_of_karat_keep_the_contract(key, name):
+    paper = registry.PAPERS[key]
+    assert name in paper.experiments
+    assert list(judge_paper(paper, [name])) == []
