@@ -156,7 +156,7 @@ def _descend(
     Args:
         z: (m,) gradient weights, in: at the start, out: at the end.
         net: the net up to rotation.
-        rows: (4, padded + 16) the sample: p = <w_s, x> + b_s, v = W delta, q = W grad f, sides of the neurons.
+        rows: (4, padded + 16) the sample: p = <w_s, x> + b_s, v = W delta, q = W grad f, sides of neurons.
             One array, for handing in its four rows costs up to a tenth of the speed.
         limits: of a step.
         goal: what the margin is, and what it is for.
