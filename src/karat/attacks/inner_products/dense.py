@@ -18,8 +18,10 @@ class Attack:
         delta <- Project(delta - y length grad f / |grad f|),   |delta_i| <= radius_i
 
     Args:
-        radius, length: (n,) float64, of every sample; steps: of the attack;
-        keep_best: end at the point of smallest margin met, the start included, instead of the last one;
+        radius: (n,) float64, of every sample's ball.
+        length: (n,) float64, of every sample's steps.
+        steps: of the attack.
+        keep_best: end at the point of smallest margin met, the start included, instead of the last one.
         until_broken: leave a sample once its margin is <= 0.
     """
 
@@ -72,8 +74,11 @@ def dense_attack(net: GramNet, P: Tensor, sign: Tensor, attack: Attack, out: Per
         u <- r (u + e z),   v <- r (v + e q),   r = min(1, radius / |delta + e grad f|)
 
     Args:
-        P: (n, m); sign: (n,) labels whose margin is attacked; out: written, f as NaN where the attack
-            overflowed.
+        net: the net up to rotation.
+        P: (n, m) products of the points.
+        sign: (n,) labels whose margin is attacked.
+        attack: its radii and steps.
+        out: written, f as NaN where the attack overflowed.
     """
     dtype = P.dtype
     U, V, Z, Q = out.U.zero_(), torch.zeros_like(P), out.Z, out.Q

@@ -1,6 +1,7 @@
 """The attack for ReLU and leaky ReLU: only neurons that change side cost more than one pass."""
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +12,44 @@ Array = NDArray[np.floating]
 Indices = NDArray[np.int64]
 
 _BLOCK = 64
+
+
+class _Net(NamedTuple):
+    """Scaled output weights (m,), slope below zero and Gram matrix (m, m) of the net."""
+
+    w: Array
+    slope: float
+    G: Array
+
+
+class _Limits(NamedTuple):
+    """Signed length of a step, radius of the ball, and the squared gradient norm that counts as zero."""
+
+    pull: float
+    radius: float
+    floor: float
+
+
+class _Goal(NamedTuple):
+    """Label and output bias behind the margin; whether it is watched; whether steps end once it is <= 0."""
+
+    sign: float
+    c: float
+    watch: bool
+    until_broken: bool
+
+
+class _Trace(NamedTuple):
+    """What the steps leave behind: u = base z + rest, rest being zero except where a neuron was touched.
+
+    With a watched margin, best (2, m) holds v and u of the point where it was smallest; `found` is scratch.
+    """
+
+    rest: Array
+    best: Array
+    found: Indices
+    touched: Indices
+    is_touched: NDArray[np.uint8]
 
 
 @compiled(reorder=True)
@@ -110,40 +149,40 @@ def _remember(best: Array, v: Array, z: Array, base: float, rest: Array) -> None
 
 @compiled()
 def _descend(
-    z: Array,
-    net: tuple[Array, float, Array],
-    rows: Array,
-    typed: Array,
-    limits: tuple[float, float, float],
-    steps: int,
-    trace: tuple[Array, Array, Indices, Indices, NDArray[np.uint8]],
-    goal: tuple[float, float, bool, bool],
+    z: Array, net: _Net, rows: Array, limits: _Limits, goal: _Goal, trace: _Trace, typed: Array, steps: int
 ) -> tuple[float, int, int]:
-    """All steps for one loaded sample; u = base z + rest at the end, rest being zero except where touched.
+    """All steps for one loaded sample.
 
     Args:
-        net: w, slope, G; rows: p, v, q, side of the sample; limits: pull, radius, floor;
-        trace: rest, best, found, touched, is_touched; goal: sign, c, watch, until_broken. With `watch`, best
-            holds v and u of the point of smallest margin; with `until_broken` steps end once it is <= 0.
+        z: (m,) gradient weights, in: at the start, out: at the end.
+        net: the net up to rotation.
+        rows: (4, padded + 16) the sample: p = <w_s, x> + b_s, v = W delta, q = W grad f, sides of neurons.
+            One array, for handing in its four rows costs up to a tenth of the speed.
+        limits: of a step.
+        goal: what the margin is, and what it is for.
+        trace: out: how the perturbation is put together.
+        typed: (2,) scratch that rounds a number to the arrays' type.
+        steps: of the attack.
 
     Returns:
         base, or NaN once a number is not finite; how many neurons were touched, how often one changed side.
     """
-    (w, slope, G), (pull, radius, floor), (sign, c, watch, until_broken) = net, limits, goal
+    w, slope, G = net
     rest, best, found, touched, is_touched = trace
     padded = found.shape[0]
     p, v, q, side = rows[0, :padded], rows[1, :padded], rows[2, :padded], rows[3, :padded]
+    sign, c, radius, floor = goal.sign, goal.c, limits.radius, limits.floor
     square = float(_dot(z, q[: z.shape[0]]))
     along, size, base, count, changes, smallest = 0.0, 0.0, 0.0, 0, 0, 0.0
-    if watch:
+    if goal.watch:
         smallest = sign * (float(_output(v, p, w, slope)) + c)
         best[:] = slope - slope
     if not math.isfinite(square + floor + smallest):
         return np.nan, count, changes
     for _ in range(steps):
-        if until_broken and smallest <= 0:
+        if goal.until_broken and smallest <= 0:
             break
-        e = pull / math.sqrt(square) if square > floor else 0.0
+        e = limits.pull / math.sqrt(square) if square > floor else 0.0
         size += 2 * e * along + e * e * square
         reach, r = size, 1.0
         if size > radius * radius:
@@ -171,7 +210,7 @@ def _descend(
                 is_touched[s] = 1
                 touched[count] = s
                 count += 1
-        if watch:
+        if goal.watch:
             margin = sign * (float(_output(v, p, w, slope)) + c)
             if not math.isfinite(margin):
                 return np.nan, count, changes
@@ -215,12 +254,25 @@ def side_change_attack(
     first cache. The arithmetic is that of the dense form in another order.
 
     Args:
-        P: (n, m); b, w: (m,); slope: an array scalar of P's type; G: (m, m); Q: (n, m) Z G at the start;
-        sign, radius, length: (n,) float64; floor: (n,) float64, |grad f|^2 up to this counts as zero;
-        steps: of the attack; Z: (n, m) gradient weights, in: at the start, out: at the end;
-        H, U, F, f: out: <w_s, x_i + delta_i>, u_i, phi of the perturbed preactivations, and F w; f is not
-            finite where some number of the attack was not: nothing is said of such a sample;
-        c: output bias; keep_best: end at the point of smallest margin met instead of the last one;
+        P: (n, m) products <w_s, x_i>.
+        b: (m,) hidden biases.
+        w: (m,) scaled output weights.
+        slope: of the activation below zero, an array scalar of P's type.
+        G: (m, m) inner products of the weights.
+        Q: (n, m) Z G at the start.
+        sign: (n,) float64, labels whose margin is lowered.
+        radius: (n,) float64, of the ball.
+        length: (n,) float64, of a step.
+        floor: (n,) float64, |grad f|^2 up to this counts as zero.
+        steps: of the attack.
+        Z: (n, m) gradient weights, in: at the start, out: at the end.
+        H: (n, m) out: <w_s, x_i + delta_i>.
+        U: (n, m) out: u_i.
+        F: (n, m) out: phi of the perturbed preactivations.
+        f: (n,) out: F w; not finite where some number of the attack was not, and then nothing is known of the
+            sample.
+        c: output bias.
+        keep_best: end at the point of smallest margin met instead of the last one.
         until_broken: leave a sample once its margin is <= 0.
 
     Returns:
@@ -233,14 +285,14 @@ def side_change_attack(
     p, v, q, side = rows[0, :padded], rows[1, :padded], rows[2, :padded], rows[3, :padded]
     rest, best, typed = np.zeros(m, P.dtype), np.empty((2, m), P.dtype), np.ones(2, P.dtype)
     found, touched, is_touched = np.empty(padded, np.int64), np.empty(m, np.int64), np.zeros(m, np.uint8)
-    trace = (rest, best, found, touched, is_touched)
+    net, trace = _Net(w, slope, G), _Trace(rest, best, found, touched, is_touched)
     one, zero = typed[0], slope - slope
     total = 0
     for i in range(n):
         _load(P[i], b, Q[i], p, v, q, side, one)
-        pull = -sign[i] * length[i]
-        limits, goal = (pull, radius[i], floor[i]), (sign[i], c, keep_best or until_broken, until_broken)
-        base, count, changes = _descend(Z[i], (w, slope, G), rows, typed, limits, steps, trace, goal)
+        limits = _Limits(-sign[i] * length[i], radius[i], floor[i])
+        goal = _Goal(sign[i], c, keep_best or until_broken, until_broken)
+        base, count, changes = _descend(Z[i], net, rows, limits, goal, trace, typed, steps)
         total += changes
         if not keep_best:
             typed[0] = base

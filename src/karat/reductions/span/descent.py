@@ -19,7 +19,8 @@ class Weights:
     """W itself, where it is wanted: kept beside the inner products, in the coordinates it came in.
 
     Args:
-        W: (m, r) first weights; x: (n, r) samples. Both are padded with zero columns, which changes nothing.
+        W: (m, r) first weights, padded with zero columns, which changes nothing.
+        x: (n, r) samples, padded the same way.
     """
 
     def __init__(self, W: Tensor, x: Tensor) -> None:
@@ -47,12 +48,16 @@ class Products:
     Tracked points take no part in the loss; their products P just follow the weights.
 
     Args:
-        W: (m, r) first weights; x: (n, r) samples; track: (k, r) further points;
+        W: (m, r) first weights.
+        x: (n, r) samples.
+        track: (k, r) further points.
         keep: whether W itself is kept up to date.
 
     Attributes:
-        stack: (n + k + n, m): P of the samples, P of the tracked points, products H of the attacked samples;
-        D: (n, m) residual_i times gradient weights, filled by the caller; cross, square: scratch.
+        stack: (n + k + n, m): P of the samples, P of the tracked points, products H of the attacked samples.
+        D: (n, m) residual_i times gradient weights, filled by the caller.
+        cross: (n + k + n, n) scratch.
+        square: (m, m) scratch.
     """
 
     def __init__(self, W: Tensor, x: Tensor, track: Tensor, *, keep: bool) -> None:
@@ -129,6 +134,9 @@ def move_weights(products: Products, perturbed: Perturbed, lr: float, decay: flo
 
     Args:
         products: with D = diag(residual) Z filled in; H becomes N.
+        perturbed: the attacked samples.
+        lr: step size.
+        decay: factor of W in the gradient of the penalty.
     """
     n, D, shrink = products.n, products.D, 1 - lr * decay
     if products.weights is not None:

@@ -15,6 +15,10 @@ def exactness_obstacle(trainer: Trainer, net: Any) -> str | None:
     attacked points stay in the span of the first weights and the data, where only inner products matter. Sign
     and coordinate steps (l_inf and l_1 attacks, Adam), boxes and random starts leave it.
 
+    Args:
+        trainer: the rule of one update.
+        net: any net.
+
     >>> from karat.training import Constant
     >>> exactness_obstacle(Trainer(lr=Constant(0.1), batch_size=5), None)
     'the net NoneType is not a TwoLayer net'

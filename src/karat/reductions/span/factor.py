@@ -11,7 +11,8 @@ def pivoted_cholesky(gram: Tensor, tol: float) -> tuple[Tensor, Tensor]:
         gram = R R^T up to tol,   R[order[:r]] lower triangular
 
     Args:
-        gram: (k, k) positive semi-definite; tol: pivots at most this size are taken for zero.
+        gram: (k, k) positive semi-definite.
+        tol: pivots at most this size are taken for zero.
 
     Returns:
         R (k, r) in float64, and order (k,): the pivots first.

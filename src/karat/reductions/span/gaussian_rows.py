@@ -19,7 +19,10 @@ def gaussian_rows(
     is y mu + N(0, I_r). Equal seeds share their rows whatever mu and sd are.
 
     Args:
-        count: number of vectors; d: their dimension.
+        count: number of vectors.
+        d: their dimension.
+        generator: draws them.
+        dtype: of the rows.
 
     Returns:
         (count, r) with r = min(d, count + 1).

@@ -29,6 +29,14 @@ def move_weights_with_momentum(
         Y Y^T = D^T S D + decay (D^T H + H^T D) + decay^2 G
 
     Nothing is approximated; the price is about twice that of a step without momentum.
+
+    Args:
+        products: with D = diag(residual) Z filled in.
+        velocity: changed in place.
+        perturbed: the attacked samples.
+        lr: step size.
+        decay: factor of W in the gradient of the penalty.
+        momentum: share of the velocity that is kept.
     """
     n, D, H, G = products.n, products.D, products.H, products.G
     if products.weights is not None and velocity.V is not None:

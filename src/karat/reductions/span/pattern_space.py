@@ -19,7 +19,8 @@ class PatternNet:
         w_i = M q_i + r_i,   <w_i, x> = <q_i, phi>,   r_i sees weight decay only: r_i(t) = keep r_i(0)
 
     Args:
-        net: q as its W (m, D); rest: (m, r) the orthogonal parts r_i(0), in coordinates of their own span;
+        net: q as its W (m, D).
+        rest: (m, r) the orthogonal parts r_i(0), in coordinates of their own span.
         keep: product of the factors 1 - 2 lr lambda_w of the steps so far.
 
     Reading: exact when gradients stay in the span of the patterns and the step commutes with rotations; input
@@ -67,7 +68,15 @@ def start_in_pattern_space(
     Equal seeds share the pattern coordinates, biases and output weights for every d.
 
     Args:
-        pairs: pairs of neurons, the paper's m; sd_W, sd_a, sd_b: standard deviations.
+        d: input dimension.
+        D: number of patterns.
+        pairs: pairs of neurons, the paper's m.
+        sd_W: standard deviation of the hidden weights.
+        sd_a: standard deviation of the output weights.
+        sd_b: standard deviation of the hidden biases.
+        activation: phi.
+        generator: draws the start.
+        dtype: of the net.
 
     Ref: features, Sec 3.1
     """

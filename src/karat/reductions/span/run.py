@@ -17,8 +17,11 @@ class ExactState:
     """What an observer sees before update number `step`: views of live buffers, to be read and not kept.
 
     Args:
-        gram: the net up to rotation; P: (n, m) products <w_s, x_i> of the samples;
-        tracked: (k, m) products of the tracked points; small: the net with its first W and present a, b, c;
+        step: number of updates done.
+        gram: the net up to rotation.
+        P: (n, m) products <w_s, x_i> of the samples.
+        tracked: (k, m) products of the tracked points.
+        small: the net with its first W and present a, b, c.
         W: (m, r) present weights, or None if they are not kept.
     """
 

@@ -37,12 +37,16 @@ def train_exact(
     for other activations 2 n m^2 per step. Weights cost 2 n m^2 + 8 n^2 m, and 4 n m r more if kept.
 
     Args:
-        trainer: anything for which `exactness_obstacle` is None; net, x, y: as for the plain trainer, in d
-            dimensions, in the coordinates of a `Subspace`, or from `gaussian_rows`;
-        observe: called as observe(t, state_t) at the steps in `observe_at`, t = 0..steps;
-        weights: keep W up to date: evaluation on given points needs it, Gaussian test points do not;
-        track: (k, r) further points, such as mu, whose products are carried along;
-        refresh_every: recompute G and P from the kept W that often, against the drift of float32;
+        trainer: anything for which `exactness_obstacle` is None.
+        net: in d dimensions, in the coordinates of a `Subspace`, or from `gaussian_rows`.
+        x: (n, d) samples, in the same coordinates.
+        y: (n,) labels +-1.
+        steps: number of updates.
+        observe: called as observe(t, state_t) before update number t, and after the last one.
+        observe_at: the steps t = 0..steps at which it is called.
+        weights: keep W up to date: evaluation on given points needs it, Gaussian test points do not.
+        track: (k, r) further points, such as mu, whose products are carried along.
+        refresh_every: recompute G and P from the kept W that often, against the drift of float32.
         kernel: "sides", "dense", or "auto".
 
     Returns:
