@@ -163,3 +163,25 @@ def test_what_cannot_be_attacked_is_said_in_one_sentence(change, message):
     given = {"model": torch_net(1), "x": torch.ones(2, 40), "y": torch.ones(2), "ball": karat.Ball(2, 0.1)}
     with pytest.raises((ValueError, TypeError, ArithmeticError), match=message):
         karat.attack(**(given | change))
+
+
+@pytest.mark.parametrize("scale", [1e-11, 1.0, 1e9])
+def test_fast_and_plain_attacks_agree_at_every_scale_of_the_weights(scale):
+    generator = torch.Generator().manual_seed(0)
+    net = nn.Sequential(nn.Linear(100, 200, bias=False), nn.ReLU(), nn.Linear(200, 1, bias=False))
+    for p in net.parameters():
+        p.data = scale * torch.randn(p.shape, generator=generator)
+    x = torch.randn(300, 100, generator=generator)
+    y = torch.where(net(x)[:, 0] > 0, 1.0, -1.0).detach()
+    single = karat.attack(net, x, y, karat.Ball(2, 0.5), "pgd", steps=40)
+    double = karat.attack(net.double(), x, y, karat.Ball(2, 0.5), "pgd", steps=40)
+    assert 0.05 < double.error < 1
+    assert abs(single.error - double.error) <= 0.01
+
+
+@pytest.mark.parametrize("method", ["pgd", "strongest"])
+def test_a_radius_at_which_the_model_overflows_is_refused(method):
+    net = nn.Sequential(nn.Linear(16, 32), nn.ReLU(), nn.Linear(32, 1)).half()
+    x, y = torch.randn(8, 16, generator=torch.Generator().manual_seed(0)).half(), torch.ones(8)
+    with pytest.raises(OverflowError, match=r"not finite numbers at perturbations of radius 1e\+08 in torch"):
+        karat.attack(net, x, y, karat.Ball(2, 1e8), method)

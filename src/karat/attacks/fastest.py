@@ -12,6 +12,24 @@ from karat.core.ball import Ball
 from karat.core.classifier import Classifier
 
 
+def products_fit(net: TwoLayerNet, x: Tensor) -> bool:
+    """Whether the inner products of an attack stay far inside the range of x's type.
+
+    A gradient enters by its squared length, a sum of products of four weights: it vanishes, or overflows,
+    long before the gradient itself does, and the attack would stand still.
+
+    Args:
+        net: the two-layer net.
+        x: (n, d) inputs.
+    """
+    limits = torch.finfo(x.dtype)
+    low, high = limits.tiny * 1e10, limits.max * 1e-10
+    weight, output = float(net.W.abs().max()), abs(net.scale) * float(net.a.abs().max())
+    sizes = (weight**2, weight**2 * output, weight**2 * output**2)
+    reach = weight * float(x.abs().max()) * x.shape[1]
+    return all(low < size < high for size in sizes) and max(reach, reach * output) < high
+
+
 def fastest_perturbations(
     method: Method,
     classifier: Classifier,
@@ -46,6 +64,7 @@ def fastest_perturbations(
         and type(method) is PGD  # a subclass may take other steps
         and route(method, x, ball) == "inner products"
         and worthwhile(x, len(net.W), method.steps)
+        and products_fit(net, x)
     ):
         from karat.attacks.inner_products.evaluate import attacked_perturbations  # Numba takes a second
 

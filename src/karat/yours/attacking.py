@@ -10,7 +10,7 @@ from karat.attacks.fastest import fastest_perturbations
 from karat.attacks.method import method_name
 from karat.core.ball import Ball
 from karat.core.checks import require_choice
-from karat.yours.given import given
+from karat.yours.given import Given, given
 
 
 def attack(
@@ -59,6 +59,7 @@ def attack(
     elif knobs:
         raise TypeError(f"an attack object takes no further settings, got {', '.join(knobs)}.")
     with given(model, x, y, ball) as task:
+        _require_finite_margins(task, ball)
         if generator is None:
             generator = torch.Generator(device=task.x.device).manual_seed(0)
         delta = fastest_perturbations(
@@ -66,3 +67,22 @@ def attack(
         )
         name = method_name(method)
         return judge(task.classifier, task.x, task.y, delta, ball, name=name, trim=True)
+
+
+def _require_finite_margins(task: Given, ball: Ball) -> None:
+    """Refuse a radius at which the model's own numbers overflow: NaN would pass for a model that stands firm.
+
+    Asked only of radii above the square root of the largest number, at two perturbations of full length.
+    """
+    limits = torch.finfo(task.x.dtype)
+    wide = task.x.float() if limits.bits < 32 else task.x
+    largest = float(ball.radius(wide).max())
+    if ball.box is not None or largest <= limits.max**0.5:
+        return
+    for sign in (1.0, -1.0):
+        moved = (wide + ball.extreme_point(torch.full_like(wide, sign))).to(task.x.dtype)
+        if not bool(torch.isfinite(task.classifier.margin(moved, task.y)).all()):
+            raise OverflowError(
+                f"the model's margins are not finite numbers at perturbations of radius {largest:g} in "
+                f"{task.x.dtype}: no attack can judge such a ball."
+            )
