@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from karat.contract import judge_paper
+from karat.contract import judge_paper, violations
 from karat.study import registry
 from karat.study.claim import Check
 from karat.study.evaluate import upper_bound_finding, values_of
@@ -63,7 +63,6 @@ CHECK = Check(
 def judge(monkeypatch):
     """Faults of a package with these experiments and checks, which is forgotten afterwards."""
     papers, broken = registry._papers()
-    monkeypatch.setattr(registry, "_papers", lambda: (dict(papers), dict(broken)))
     kept = SimpleNamespace(papers=dict(papers), broken=dict(broken))
     monkeypatch.setattr(registry, "_papers", lambda: (kept.papers, kept.broken))
 
@@ -83,6 +82,8 @@ def judge(monkeypatch):
             figures={},
             tables={},
         )
+        kept.papers.pop("toy", None)
+        registry._room.cache_clear()
         return [(fault.level, fault.rule) for fault in judge_paper(paper)]
 
     yield faults
@@ -112,6 +113,13 @@ def test_what_a_run_does_wrong_is_found(judge, run, rules):
 def test_an_experiment_without_randomness_says_so_by_one_seed(judge):
     once = {scale: replace(preset, seeds=1) for scale, preset in PRESETS.items()}
     assert judge(replace(SOUND, run=seedless, presets=once)) == []
+
+
+def test_an_experiment_that_draws_may_measure_what_no_seed_changes(judge):
+    def constant(config, generator):
+        return {"value": float(draws(config, generator)["value"] < 2)}
+
+    assert judge(replace(SOUND, run=constant)) == [("warning", "seed")]
 
 
 def test_missing_presets_are_found(judge):
@@ -148,7 +156,7 @@ CHEAP = {
     "purification": "purification.small_ball",
     "lazy": "lazy.thm3.1",
     "convergence": "convergence.cor5.1",
-    "benign": "benign.propB.34",
+    "benign": "benign.lemmas",
     "features": "features.lem5",
 }
 
@@ -158,4 +166,4 @@ CHEAP = {
 def test_papers_of_karat_keep_the_contract(key, name):
     paper = registry.PAPERS[key]
     assert name in paper.experiments
-    assert list(judge_paper(paper, [name])) == []
+    assert violations(paper, [name]) == []

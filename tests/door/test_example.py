@@ -40,7 +40,7 @@ def test_it_is_reproduced_reported_and_shown(example):
     assert len(verdicts) == 7
     assert set(verdicts.values()) == {"holds"}
     page = (example.folder / "report" / "tsipras2019.html").read_text(encoding="utf-8")
-    assert page.count("<img") == 4  # seven values, then four: the default figures
+    assert page.count("<img") == 3  # seven values in two figures, four in one: the default ones
     assert "tsipras2019.html" in (example.folder / "report" / "index.html").read_text(encoding="utf-8")
     checked = example.karat("check", "tsipras2019.thm2.1", "--scale", "tiny", "--workers", "1", "--json")
     assert json.loads(checked.stdout)["measured"] == pytest.approx(1.0)

@@ -1,5 +1,7 @@
 """An experiment without a figure of its own is drawn all the same."""
 
+import importlib
+
 import pytest
 
 from karat.report.build import build
@@ -50,8 +52,8 @@ def test_records_without_numbers_draw_nothing(toy):
 
 
 def test_the_report_shows_it(toy, store, tmp_path, monkeypatch, read_page):
-    monkeypatch.setattr("karat.report.build.FIGURES", {})
+    monkeypatch.setattr(importlib.import_module("karat.report.build"), "FIGURES", {})
     for record in records_of(toy):
         store.put(record)
     build(store, tmp_path / "out", **toy.lists)
-    assert "error against mu" in read_page(tmp_path / "out" / "benign.html").text
+    assert "error against μ" in read_page(tmp_path / "out" / "benign.html").text

@@ -22,7 +22,7 @@ def drawn():
     return draw(CONFIG, torch.Generator().manual_seed(1))
 
 
-@pytest.mark.parametrize(("w_1", "tau"), itertools.product((-0.5, 0.0, 0.7), (0.0, 0.1, 0.8)))
+@pytest.mark.parametrize(("w_1", "tau"), list(itertools.product((-0.5, 0.0, 0.7), (0.0, 0.1, 0.8))))
 def test_linear_accuracy_is_the_share_of_draws(drawn, w_1, tau):
     s, weak = drawn
     w = torch.linspace(-0.2, 0.5, CONFIG.d, dtype=torch.float64)

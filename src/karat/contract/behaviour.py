@@ -8,11 +8,11 @@ import numpy as np
 import torch
 
 from karat.contract.fault import Fault
-from karat.lab.execute import execute
+from karat.lab.execute import execute, one_thread
 from karat.study.claim import judge_claim
 from karat.study.experiment import Cell, Experiment, cells
 from karat.study.paper import Paper
-from karat.study.record import Record
+from karat.study.record import Record, cell_generator
 from karat.study.registry import CHECKS, EXPERIMENTS, get_statement
 
 LONG = 60.0
@@ -47,7 +47,8 @@ def _seed_faults(
 ) -> Iterator[Fault]:
     """A seed must decide the record, and must matter unless every preset asks for one seed only.
 
-    Reading: an experiment without randomness says so by `seeds=1` in all its presets.
+    Reading: an experiment without randomness says so by `seeds=1` in all its presets. One that draws may
+    still measure what no draw can change, such as the exactness of a construction: a warning.
     """
     if _result(execute(wanted[0])) != _result(records[0]):
         reason = "the same config and seed give another record when run again."
@@ -57,8 +58,21 @@ def _seed_faults(
         by_config.setdefault(record.config_hash, set()).add(_result(record))
     asks = max(preset.seeds for preset in experiment.presets.values())
     if asks > 1 and all(len(results) == 1 for results in by_config.values()):
-        reason = f"all its {asks} seeds give the same record; draw from its generator, or set seeds=1."
-        yield Fault(subject=experiment.name, rule="seed", reason=reason)
+        if _draws(experiment, wanted[0]):
+            reason = "it draws from its generator, and yet all seeds give the same record."
+            yield Fault(subject=experiment.name, rule="seed", reason=reason, level="warning")
+        else:
+            reason = f"all its {asks} seeds give the same record; draw from its generator, or set seeds=1."
+            yield Fault(subject=experiment.name, rule="seed", reason=reason)
+
+
+def _draws(experiment: Experiment, cell: Cell) -> bool:
+    """Whether a run takes any number from the generator it is given."""
+    generator = cell_generator(cell.seed)
+    before = generator.get_state()
+    with one_thread():
+        experiment.run(cell.config, generator)
+    return not torch.equal(before, generator.get_state())
 
 
 def _result(record: Record) -> str:
