@@ -19,6 +19,7 @@ from karat_tsipras2019.experiments import Config
 
 def _unmet(config: Mapping[str, Any], strength: float) -> list[str]:
     unmet = [] if config["strength"] >= strength else [f"eta >= {strength:g}/sqrt(d)"]
+    unmet += ["p <= 0.975"] if strength == 4 and config["p_strong"] > 0.975 else []
     return unmet if 2 * Config(**config).eta < 1 else [*unmet, "2 eta < 1"]
 
 

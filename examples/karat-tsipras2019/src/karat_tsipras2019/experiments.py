@@ -122,6 +122,6 @@ TRAINED = Experiment(
     name="tsipras2019.trained",
     title="What does the adversary's radius during training cost in accuracy, and buy in robustness?",
     paper="tsipras2019",
-    presets=_presets(4.0, radius=(0.0, 0.5, 1.0, 1.5, 2.0)),
+    presets=_presets(4.0, radius=(0.0, 0.5, 0.7, 0.8, 0.9, 1.0, 2.0)),
     run=train,
 )
