@@ -7,6 +7,7 @@ import torch
 from torch import Tensor, nn
 
 import karat
+from karat.data.images import load_images
 from karat.yours import ProbeSettings
 from karat.yours.probe.charts import draw_weights
 
@@ -43,7 +44,7 @@ def main() -> None:
     options = parser.parse_args()
     torch.manual_seed(0)
     clean_steps, robust_steps = STEPS[options.scale]
-    x, y = karat.data.images.load_images("digits", train=True)
+    x, y = load_images("digits", train=True)
     nets = {"init": make_net(), "clean": make_net(), "robust": make_net()}
     nets["clean"].load_state_dict(nets["init"].state_dict())
     train(nets["clean"], x, y, clean_steps, 0.05, robust=False)
@@ -52,7 +53,7 @@ def main() -> None:
     found = karat.probe(
         nets["clean"],
         nets["robust"],
-        karat.data.images.load_images("digits", train=False),
+        load_images("digits", train=False),
         BALL,
         init=nets["init"],
         settings=ProbeSettings.tiny() if options.scale == "tiny" else ProbeSettings(),

@@ -70,7 +70,7 @@ def test_report_reads_the_store_and_needs_one(karat, tmp_path):
 def test_verify_counts_and_names_what_is_wrong(karat, tmp_path):
     karat(*RUN)
     found = karat("store", "verify", "--json").json
-    assert found == {"schema": 4, "records": 6, "without_digest": 0, "problems": []}
+    assert found == {"schema": 5, "records": 6, "without_digest": 0, "problems": []}
     assert "sound" in karat("store", "verify").out
     with closing(sqlite3.connect(tmp_path / "store.sqlite")) as connection, connection:
         connection.execute("UPDATE cells SET record = '{}' WHERE seed = 0")
