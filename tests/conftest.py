@@ -1,4 +1,4 @@
-"""Records without an experiment."""
+"""What tests of several folders share: records without an experiment."""
 
 import pytest
 
@@ -7,6 +7,7 @@ from karat.study.record import Record
 
 @pytest.fixture
 def make_record():
+    """Make a record of given values."""
     def make(seed=0, *, status="done", experiment="benign.toy", config=None, error=None, **values):
         return Record(
             experiment=experiment,
