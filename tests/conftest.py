@@ -8,6 +8,7 @@ from karat.study.record import Record
 @pytest.fixture
 def make_record():
     """Make a record of given values."""
+
     def make(seed=0, *, status="done", experiment="benign.toy", config=None, error=None, **values):
         return Record(
             experiment=experiment,

@@ -39,7 +39,7 @@ def problem(n=6, d=5, m=70, *, dtype=torch.float32, weights=1.0, inputs=1.0, out
 
 
 @pytest.mark.parametrize(
-    ("dtype", "tau", "largest"), [(torch.float32, 1e39, "1e+30"), (torch.float64, 1e200, "1e+150")]
+    ("dtype", "tau", "largest"), [(torch.float32, 1e35, "1e+30"), (torch.float64, 1e200, "1e+150")]
 )
 def test_a_radius_that_must_overflow_is_refused(dtype, tau, largest):
     module = torch.nn.Sequential(torch.nn.Linear(100, 100), torch.nn.ReLU(), torch.nn.Linear(100, 1)).to(
@@ -50,6 +50,12 @@ def test_a_radius_that_must_overflow_is_refused(dtype, tau, largest):
         OverflowError, match=f"radius or step .* the largest allowed is {largest}".replace("+", r"\+")
     ):
         karat.attack(module, x, torch.ones(200), Ball(2, tau), "pgd")
+
+
+def test_a_radius_that_the_type_of_the_inputs_cannot_hold_is_refused():
+    net, x, y = problem()
+    with pytest.raises(ValueError, match=r"`tau` of `Ball` must fit into torch.float32, .* got 1e\+39"):
+        karat.attack(net, x, y, Ball(2, 1e39), "pgd")
 
 
 def test_inner_products_are_for_single_and_double_precision():
