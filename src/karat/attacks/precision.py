@@ -57,7 +57,9 @@ def perturbations(
 
 
 def trimmed(delta: Tensor, excess: Tensor, ball: Ball) -> Tensor:
-    """Perturbations with |delta|_p <= tau, in float32 as in float64: what rounding had added is taken off.
+    """Perturbations with |delta|_p <= tau as float64 sums it: what rounding had added is taken off.
+
+    For real numbers the norm may then exceed tau by the rounding of that sum, some 1e-16 of it.
 
     A perturbation within its radius stays as it is; one beyond it by rounding loses 2 units in the last place
     more than its excess, for every coordinate is rounded once again.
