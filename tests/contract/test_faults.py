@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from karat.contract import judge_paper, violations
+from karat.core.divergence import Diverged
 from karat.study import registry
 from karat.study.claim import Check
 from karat.study.evaluate import upper_bound_finding, values_of
@@ -44,6 +45,11 @@ def from_random(config, generator):
 
 def unseeded(config, generator):
     return draws(config, generator) | {"extra": float(np.random.default_rng().random())}
+
+
+def diverges(config, generator):
+    torch.rand(1, generator=generator)
+    raise Diverged(3, "the loss")
 
 
 def no_json(config, generator):
@@ -104,6 +110,7 @@ def test_a_sound_package_has_no_faults(judge):
         (from_random, ["global randomness"]),
         (unseeded, ["seed"]),
         (no_json, ["records"]),
+        (diverges, ["records"]),
     ],
 )
 def test_what_a_run_does_wrong_is_found(judge, run, rules):

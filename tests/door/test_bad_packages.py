@@ -21,6 +21,18 @@ BAD = {
     "built_in": (paper("benign"), "the key `benign` belongs to the paper in `karat.papers.benign`; "),
     "second": (paper("mine"), "the key `mine` belongs to the paper in `mine`; choose another."),
     "twice": (paper("twice", TWICE), "the statement id `twice.thm1` occurs 2 times."),
+    "no_list": (
+        paper("no_list").replace('statements=tabulate("no_list", ', "statements=(lambda *_: None)(0, "),
+        "its statements must be a tuple of Statement, got 'None'.",
+    ),
+    "no_comma": (
+        paper("no_comma").replace('("A",)', '("A")'),
+        "its authors must be a tuple of str, got 'A'.",
+    ),
+    "no_title": (
+        paper("no_title").replace('title="T"', "title=None"),
+        "its title must be of type str, got None.",
+    ),
     "odd_id": (
         paper("odd", "a/b | Thm 1 | 0 | upper\\n  A thing."),
         "the statement 'odd.a/b' must have an id",
@@ -30,7 +42,12 @@ ROOMS = {
     "unstated": (
         "checks",
         lambda text: text.replace(".thm1", ".thm9"),
-        "its check of `unstated.thm9` has no statement; ",
+        "its check of `unstated.thm9` judges no statement of its own; ",
+    ),
+    "foreign": (
+        "checks",
+        lambda text: text.replace("foreign.thm1", "benign.eq1"),
+        "its check of `benign.eq1` judges no statement of its own; ",
     ),
     "unrun": (
         "checks",
@@ -88,7 +105,9 @@ def test_packages_with_broken_rooms_are_named_and_the_others_are_judged(site):
         assert any(line.startswith(reason) for line in said[name]), said
     assert "mine" not in said
     papers = site.karat("papers")
-    assert {"unstated", "syntax"} <= set(lines(papers))  # seen without importing anything
+    assert {"unstated", "foreign", "syntax"} <= set(lines(papers))  # seen without importing anything
+    assert "28 of 31" in papers.stdout  # of benign, which the check of somebody else does not change
+    assert site.karat("contract", "foreign").returncode == 1
     assert site.karat("report", "--out", "page").returncode == 0
     contract = site.karat("contract", "unstated")
     assert contract.returncode == 1

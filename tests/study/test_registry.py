@@ -2,6 +2,8 @@
 
 import pytest
 
+from karat.study.listing import listed_checks
+from karat.study.paper import Paper
 from karat.study.references import resolve_ref
 from karat.study.registry import CHECKS, PAPERS, STATEMENTS, coverage, get_statement
 from karat.study.statement import KINDS, tabulate
@@ -82,3 +84,13 @@ def test_checks_belong_to_statements():
 def test_a_table_with_an_unknown_kind_is_refused():
     with pytest.raises(ValueError, match=r"the kind of benign\.x must be one of tight, .*; got 'maybe'"):
         tabulate("benign", "x | Eq 1 | 3 | maybe\n  Title.")
+
+
+def test_checks_are_listed_whether_or_not_the_tuple_is_annotated(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(str(tmp_path))
+    for name, head in (("listed_plain", "CHECKS"), ("listed_typed", "CHECKS: tuple[object, ...]")):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "__init__.py").write_text("")
+        (tmp_path / name / "checks.py").write_text(f'{head} = (Check(claim_id="toy.thm1"),)\n')
+        paper = Paper(key="toy", title="T", authors=("A",), venue="V", year=2026, statements=(), package=name)
+        assert listed_checks(paper, {"toy.thm1"}) == {"toy.thm1"}

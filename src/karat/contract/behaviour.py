@@ -2,12 +2,14 @@
 
 import random
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 import torch
 
 from karat.contract.fault import Fault
+from karat.core.divergence import Diverged
 from karat.lab.execute import execute, one_thread
 from karat.study.claim import judge_claim
 from karat.study.experiment import Cell, Experiment, cells
@@ -32,6 +34,10 @@ def behaviour_faults(paper: Paper, name: str) -> Iterator[Fault]:
     if failed:
         # A value that is no JSON is among the reasons.
         reason = f"{len(failed)} of {len(records)} tiny cells failed, the first: {failed[0].error}"
+        yield Fault(subject=name, rule="records", reason=reason)
+        return
+    if all(record.status == "diverged" for record in records):
+        reason = f"all {len(records)} tiny cells diverged, the first: {records[0].error}"
         yield Fault(subject=name, rule="records", reason=reason)
         return
     yield from _seed_faults(experiment, wanted, records)
@@ -70,7 +76,7 @@ def _draws(experiment: Experiment, cell: Cell) -> bool:
     """Whether a run takes any number from the generator it is given."""
     generator = cell_generator(cell.seed)
     before = generator.get_state()
-    with one_thread():
+    with one_thread(), suppress(Diverged):
         experiment.run(cell.config, generator)
     return not torch.equal(before, generator.get_state())
 

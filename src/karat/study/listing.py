@@ -59,8 +59,8 @@ def _literals(arguments: Iterable[ast.expr]) -> Iterator[str]:
 def _checks(module: ast.Module) -> ast.AST:
     """The value assigned to CHECKS, or nothing."""
     for statement in module.body:
-        if isinstance(statement, ast.Assign) and [ast.unparse(target) for target in statement.targets] == [
-            "CHECKS"
-        ]:
-            return statement.value
+        if isinstance(statement, ast.Assign | ast.AnnAssign) and statement.value is not None:
+            targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+            if [ast.unparse(target) for target in targets] == ["CHECKS"]:
+                return statement.value
     return ast.Tuple(elts=[])

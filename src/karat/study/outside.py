@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points
 
 from karat.study.paper import Paper
+from karat.study.statement import Statement
 
 GROUP = "karat.papers"
 
@@ -100,7 +101,7 @@ def key_fault(key: object) -> str | None:
 
 def paper_faults(paper: Paper) -> Iterator[str]:
     """Say what is wrong with a paper's key and statements, one sentence each."""
-    fault = key_fault(paper.key)
+    fault = key_fault(paper.key) or _field_fault(paper)
     if fault:
         yield fault
         return
@@ -114,6 +115,20 @@ def paper_faults(paper: Paper) -> Iterator[str]:
             yield f"the statement id `{name}` occurs {count} times."
 
 
+def _field_fault(paper: Paper) -> str | None:
+    """Say which field of a paper is of another type than its lists and pages need, or nothing."""
+    fields: dict[str, type] = {"title": str, "venue": str, "year": int, "package": str, "file": str}
+    for name, kind in fields.items():
+        if not isinstance(getattr(paper, name), kind):
+            return f"its {name} must be of type {kind.__name__}, got {getattr(paper, name)!r}."
+    members: dict[str, type] = {"authors": str, "statements": Statement}
+    for name, kind in members.items():
+        value = getattr(paper, name)
+        if not isinstance(value, tuple) or not all(isinstance(member, kind) for member in value):
+            return f"its {name} must be a tuple of {kind.__name__}, got {str(value)[:60]!r}."
+    return None
+
+
 def experiment_fault(paper: Paper, name: str) -> str | None:
     """Say what is wrong with the name of an experiment, or nothing."""
     if name.startswith(f"{paper.key}.") and _ITEM.fullmatch(name):
@@ -125,7 +140,7 @@ def check_fault(paper: Paper, claim_id: str) -> str | None:
     """Say that a check judges nothing the paper states, or nothing."""
     if any(statement.id == claim_id for statement in paper.statements):
         return None
-    return f"its check of `{claim_id}` has no statement; the id must be one of its statements."
+    return f"its check of `{claim_id}` judges no statement of its own; the id must be one of its statements."
 
 
 def sentence(error: BaseException) -> str:

@@ -54,6 +54,11 @@ def _papers() -> tuple[dict[str, Paper], dict[Broken, None]]:
     return {**own, **others}, dict.fromkeys(broken)
 
 
+def is_built_in(key: str) -> bool:
+    """Whether the paper of this key is karat's own; those may also judge statements of each other."""
+    return key in _built_in()
+
+
 def admit(paper: Paper) -> None:
     """Let a paper whose package is not installed count in this process; its key must be free."""
     require_free(paper, PAPERS)
@@ -205,9 +210,10 @@ def executable_ids() -> frozenset[str]:
         if key in _built_in():
             found |= listed_checks(paper, _by_id())
             continue
+        own = {statement.id for statement in paper.statements}
         try:
-            found |= listed_checks(paper, _by_id())
-            for name in unknown_checks(paper, _by_id()):
+            found |= listed_checks(paper, own)
+            for name in unknown_checks(paper, own):
                 _note(paper, check_fault(paper, name) or "")
         except FAULTS as error:
             _note(paper, f"its checks cannot be read ({sentence(error)}).")

@@ -39,6 +39,8 @@ class Config:
             require_number(getattr(self, name), name, "Config", minimum=0)
         if not 0.5 <= self.p_strong < 1:
             raise ValueError(f"`p_strong` of `Config` must be at least 1/2 and below 1, got {self.p_strong}.")
+        if not 2 * self.eta < 1:
+            raise ValueError(f"`strength` of `Config` must be below sqrt(d)/2, got {self.strength}.")
 
     @property
     def eta(self) -> float:
@@ -100,7 +102,8 @@ def _largest_ratio(config: Config, generator: torch.Generator, count: int = 200)
     for w_1 in torch.rand(count, generator=generator, dtype=torch.float64).tolist():
         w = (1 - w_1) * (1 + torch.randn(config.d, generator=generator, dtype=torch.float64)) / config.d
         pairs.append([linear_accuracy(w_1, w, eta, p, tau) for tau in radii])
-    return max(robust / robust_bound(standard, p) for standard, robust in pairs)
+    # Of an error below rounding, 1 - accuracy is rounding itself.
+    return max(robust / robust_bound(standard, p) for standard, robust in pairs if standard < 1 - 1e-9)
 
 
 def _presets(strength: float, **grid: tuple[float, ...]) -> dict[str, Preset]:
