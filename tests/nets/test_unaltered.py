@@ -6,6 +6,7 @@ from torch import nn
 from torch.nn.modules.module import register_module_forward_hook
 
 import karat
+from karat.certificates import UnsupportedLayer
 from karat.nets import TwoLayer, init, to_module
 from karat.nets.chain import as_sequential
 from karat.nets.hinges import hinges
@@ -146,6 +147,21 @@ class OnTensorsOnly(nn.Module):
         if isinstance(x, torch.Tensor):
             x = torch.where(x.abs() > 1, -5 * x, x)
         return self.net(x)
+
+
+def test_classes_without_a_file_and_inherited_forwards_are_no_alteration():
+    space = {"nn": nn, "torch": torch, "__name__": "typed_at_a_prompt"}
+    text = "class Mine(nn.Module):\n    def forward(self, x):\n        return torch.relu(x)\n"
+    exec(text, space)  # as in a notebook: there is no such module, and no file
+    mine, heir = space["Mine"](), type("Heir", (Scaled,), {})(3, 5)
+    assert alteration(mine) is None
+    assert alteration(heir) is None
+    net = nn.Sequential(nn.Linear(3, 5), mine, nn.Linear(5, 1))
+    x = torch.randn(4, 3, generator=torch.Generator().manual_seed(0))
+    result = karat.attack(net, x, torch.ones(4), karat.Ball(2, 0.1), "pgd")
+    torch.testing.assert_close(result.margin, net(x + result.delta).detach().squeeze(1))
+    with pytest.raises(UnsupportedLayer, match=r"`Mine` at `model.1`"):
+        karat.certify(net, x, torch.ones(4), karat.Ball(2, 0.1))
 
 
 @pytest.mark.parametrize("scale", [1.0, 1e-8])

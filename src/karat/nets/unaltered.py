@@ -42,7 +42,9 @@ def alteration(module: nn.Module) -> str | None:
     for name in vars(module):
         if callable(getattr(kind, name, None)) or name.startswith("__"):
             return f"has a `{name}` of its own"
-    if not _written_in(kind.forward, kind) or not _written_in(kind.__call__, nn.Module):
+    # A class of the user's own has the forward it has: nobody reads such a module by its name.
+    known = kind.__module__.partition(".")[0] in ("torch", "karat")
+    if (known and not _written_in(kind.forward, kind)) or not _written_in(kind.__call__, nn.Module):
         return "has a class whose `forward` or `__call__` was exchanged"
     loose = [(name, value) for name, value in vars(module).items() if isinstance(value, Tensor)]
     for name, tensor in [*module._parameters.items(), *module._buffers.items(), *loose]:
