@@ -143,7 +143,14 @@ def check_cells(
     if scale not in check.scales:
         listed = ", ".join(check.scales)
         raise ValueError(f"`{check.claim_id}` has no scale `{scale}`; its scales are {listed}.")
-    return cells(find_experiment(check.experiment), scale, seeds, overrides)
+    given = dict(overrides or {})
+    questions = [find_experiment(name) for name in check.names]
+    known = [hints(question.preset(scale).config) for question in questions]
+    # A setting that only some of the experiments know is theirs alone; the first names an unknown one.
+    shared = [{name: given[name] for name in given if name in settings} for settings in known]
+    shared[0] |= {name: given[name] for name in given if not any(name in settings for settings in known)}
+    planned = [cells(q, scale, seeds, own) for q, own in zip(questions, shared, strict=True)]
+    return [cell for group in planned for cell in group]
 
 
 def plan(
@@ -152,13 +159,11 @@ def plan(
     """Return the cells behind the executable claims of the papers: experiment -> cells, cheap ones first."""
     cost: dict[str, float] = {}
     found: dict[str, list[Cell]] = {}
-    for test in _checks(papers, scale):
-        if find_experiment(test.experiment).part not in parts:
-            continue
-        if test.experiment not in found:
-            found[test.experiment] = check_cells(test, scale, seeds)
-            preset = find_experiment(test.experiment).preset(scale)
-            cost[test.experiment] = len(found[test.experiment]) * preset.cell_seconds
+    questions = [find_experiment(name) for test in _checks(papers, scale) for name in test.names]
+    for question in questions:
+        if question.part in parts and question.name not in found:
+            found[question.name] = cells(question, scale, seeds)
+            cost[question.name] = len(found[question.name]) * question.preset(scale).cell_seconds
     return {name: found[name] for name in sorted(found, key=lambda name: (cost[name], name))}
 
 
@@ -194,9 +199,9 @@ def reproduce(
         for name, group in planned.items()
     }
     judged = [
-        judge_claim(get_statement(test.claim_id), test, found[test.experiment], scale)
+        judge_claim(get_statement(test.claim_id), test, [r for n in test.names for r in found[n]], scale)
         for test in _checks(papers, scale)
-        if test.experiment in found
+        if all(name in found for name in test.names)
     ]
     return judged, [record for group in found.values() for record in group]
 

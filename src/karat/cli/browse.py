@@ -100,7 +100,7 @@ def experiments(paper: PaperKey = None, json: Json = False) -> None:
     from karat.study.registry import EXPERIMENTS
 
     keys = paper_keys(paper)
-    readers = Counter(check.experiment for check in layer.CHECKS.values())
+    readers = Counter(check.name for check in layer.CHECKS.values())
     chosen = [experiment for experiment in EXPERIMENTS.values() if experiment.paper in keys]
     if json:
         print_json(
@@ -136,7 +136,7 @@ def show(
         claim = layer.claim_json(layer.judge_claim(statement, check, []))
         how: dict[str, Any] = {"experiment": None, "reading": "", "scales": []}
         if check:
-            how = {"experiment": check.experiment, "reading": check.reading, "scales": check.scales}
+            how = {"experiment": check.name, "reading": check.reading, "scales": check.scales}
             how |= {"code": _places(check)}
         print_json(claim | {"ref": statement.ref} | how)
         return
@@ -151,7 +151,7 @@ def show(
         pairs += [
             ("reported", number(check.reported)),
             ("reading", check.reading),
-            ("experiment", check.experiment),
+            ("experiment", check.name),
             ("code", ", ".join(_places(check))),
             ("scales", ", ".join(check.scales)),
             ("to check it", f"karat check {statement.id}"),
@@ -164,7 +164,7 @@ def _places(check: "Check") -> list[str]:
     from karat.study.lookup import find_experiment
 
     found = []
-    for function in (check.evaluate, find_experiment(check.experiment).run):
+    for function in (check.evaluate, find_experiment(check.name).run):
         while isinstance(function, partial):
             function = function.func
         code = inspect.unwrap(function).__code__

@@ -100,7 +100,7 @@ def check(
     test = layer.CHECKS.get(claim_id)
     if test is None:
         raise Failure(f"`{claim_id}` is stated but cannot be run yet; `karat claims` shows what can.")
-    question = experiment_named(test.experiment)
+    question = experiment_named(test.name)
     with bad_input():
         wanted = check_cells(test, scale, seeds, overrides(question, settings, device))
     with open_store(store) as place, resumable(place, wanted):

@@ -88,7 +88,7 @@ def _result(record: Record) -> str:
 def _verdict_faults(paper: Paper, name: str, records: Sequence[Record]) -> Iterator[Fault]:
     """Every check of the experiment must give a verdict on tiny records, also on the first alone."""
     for claim_id, check in paper.checks.items():
-        if check.experiment != name or "tiny" not in check.scales or claim_id not in CHECKS:
+        if check.name != name or "tiny" not in check.scales or claim_id not in CHECKS:
             continue
         for some in (records, records[:1]):
             claim = judge_claim(get_statement(claim_id), check, some, "tiny")

@@ -53,11 +53,11 @@ def _check_faults(paper: Paper) -> Iterator[Fault]:
         reason = check_fault(paper, claim_id)
         if reason and not (is_built_in(paper.key) and claim_id in stated):
             yield Fault(subject=claim_id, rule="missing statement", reason=reason)
-        if check.experiment not in EXPERIMENTS:
-            reason = f"it needs an experiment `{check.experiment}`; there is none."
+        if check.name not in EXPERIMENTS:
+            reason = f"it needs an experiment `{check.name}`; there is none."
             yield Fault(subject=claim_id, rule="experiment name", reason=reason)
             continue
         for scale in check.scales:
-            if scale not in EXPERIMENTS[check.experiment].presets:
-                reason = f"it needs the scale `{scale}` of `{check.experiment}`."
+            if scale not in EXPERIMENTS[check.name].presets:
+                reason = f"it needs the scale `{scale}` of `{check.name}`."
                 yield Fault(subject=claim_id, rule="presets", reason=reason)

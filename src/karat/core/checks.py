@@ -1,6 +1,7 @@
 """Argument checks whose messages say what is wrong, where, and what was given."""
 
 import math
+import operator
 from collections.abc import Collection
 from dataclasses import fields
 from numbers import Integral, Real
@@ -23,9 +24,21 @@ def require_number(
     *,
     minimum: float | None = None,
     maximum: float | None = None,
+    above: float | None = None,
+    below: float | None = None,
     positive: bool = False,
 ) -> float:
     """Return `value` as a float if it is a finite real number inside the stated range.
+
+    Args:
+        value: what was given.
+        name: of the argument, for the message.
+        owner: of the argument, for the message.
+        minimum: the least value allowed.
+        maximum: the largest value allowed.
+        above: the value must be larger.
+        below: the value must be smaller.
+        positive: the same as `above=0`.
 
     >>> require_number(-0.1, "tau", "Ball", minimum=0)
     Traceback (most recent call last):
@@ -35,18 +48,16 @@ def require_number(
     if isinstance(value, bool) or not isinstance(value, Real):
         raise TypeError(f"`{name}` of `{owner}` must be a number, got {value!r}.")
     number = float(value)
-    bounds = [f">= {minimum:g}"] if minimum is not None else []
-    bounds += [f"<= {maximum:g}"] if maximum is not None else []
-    bounds += ["> 0"] if positive else []
-    outside = (
-        not math.isfinite(number)
-        or (minimum is not None and number < minimum)
-        or (maximum is not None and number > maximum)
-        or (positive and number <= 0)
-    )
-    if outside:
-        wanted = " ".join(["a finite number", " and ".join(bounds)]).strip()
-        raise ValueError(f"`{name}` of `{owner}` must be {wanted}, got {value}.")
+    rules = [
+        (">=", minimum, operator.ge),
+        ("<=", maximum, operator.le),
+        (">", 0 if positive else above, operator.gt),
+        ("<", below, operator.lt),
+    ]
+    stated = [(sign, end, fits) for sign, end, fits in rules if end is not None]
+    if not math.isfinite(number) or not all(fits(number, end) for _, end, fits in stated):
+        wanted = " and ".join(f"{sign} {end:g}" for sign, end, _ in stated)
+        raise ValueError(f"`{name}` of `{owner}` must be {f'a finite number {wanted}'.strip()}, got {value}.")
     return number
 
 

@@ -6,6 +6,7 @@ import time
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import is_dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,6 +16,7 @@ from karat.study.config import decode, encode
 from karat.study.experiment import Cell
 from karat.study.lookup import find_experiment
 from karat.study.record import Record, Status, cell_generator, environment
+from karat.study.result import to_values, undefined_values
 from karat.study.source import require_unchanged, source_hash
 from karat.version import __version__
 
@@ -41,8 +43,11 @@ def execute(cell: Cell, *, show_traceback: bool = False) -> Record:
     with one_thread():
         try:
             # There and back: a record fresh from the cell equals the one read from a store later.
-            values = decode(encode(experiment.run(cell.config, cell_generator(cell.seed))))
-            values = settle(values, experiment.undefined)
+            result = experiment.run(cell.config, cell_generator(cell.seed))
+            values = decode(encode(to_values(result) if is_dataclass(result) else result))
+            values = settle(
+                values, undefined_values(type(result)) if is_dataclass(result) else experiment.undefined
+            )
         except Diverged as reason:
             status, error = "diverged", _line(reason)
         except Exception as reason:

@@ -12,7 +12,7 @@ from jinja2 import Environment
 from karat.core.checks import require_choice
 from karat.errors import ReportError
 from karat.lab.store import Store
-from karat.report.collect import Content, Run, collect
+from karat.report.collect import Content, Held, collect
 from karat.report.default_figure import default_figure
 from karat.report.embed import data_uri
 from karat.report.folders import without_folders
@@ -41,7 +41,7 @@ _PIXELS_PER_INCH, _WIDE = 115, 1.75
 class Plate:
     """A drawn figure on a page, or the reason why there is none."""
 
-    run: Run
+    run: Held
     title: str
     caption: str
     image: str | None
@@ -95,7 +95,7 @@ def build(
 
 def _chosen(plates: Sequence[Plate], checks: Mapping[str, Check]) -> list[Plate]:
     """One plate for each paper, of the experiment behind its first headline claim that has its own."""
-    leading = [check.experiment for check in checks.values() if check.headline]
+    leading = [check.name for check in checks.values() if check.headline]
     ranks = {name: rank for rank, name in reversed(list(enumerate(leading)))}
 
     def rank(plate: Plate) -> tuple[bool, int]:
@@ -108,14 +108,14 @@ def _chosen(plates: Sequence[Plate], checks: Mapping[str, Check]) -> list[Plate]
     return [firsts[key] for key in (*PAPERS, "") if key in firsts]
 
 
-def _kept(run: Run, drawn: Drawn) -> list[Plate]:
+def _kept(run: Held, drawn: Drawn) -> list[Plate]:
     shown = (run.name, run.scale, *((record.key, record.cpu_seconds) for record in run.records))
     if shown not in drawn:
         drawn[shown] = _plates(run)
     return drawn[shown]
 
 
-def _plates(run: Run) -> list[Plate]:
+def _plates(run: Held) -> list[Plate]:
     """Draw the figures of an experiment; records that a figure cannot read leave a note in its place."""
     draw = FIGURES.get(run.name, default_figure)
     try:
@@ -126,7 +126,7 @@ def _plates(run: Run) -> list[Plate]:
         return [Plate(run=run, title="No figure", caption=reason, image=None)]
 
 
-def _plate(run: Run, picture: Picture) -> Plate:
+def _plate(run: Held, picture: Picture) -> Plate:
     """Panels side by side need the whole width of the page to be read."""
     width, height = picture.figure.get_size_inches()
     return Plate(

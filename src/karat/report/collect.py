@@ -15,7 +15,7 @@ from karat.study.statement import Statement
 
 
 @dataclass(frozen=True, kw_only=True)
-class Run:
+class Held:
     """What a store holds of one experiment at the scale the report shows.
 
     Args:
@@ -67,7 +67,7 @@ class Content:
     """All a report shows."""
 
     judged: tuple[Judged, ...]
-    runs: tuple[Run, ...]
+    runs: tuple[Held, ...]
 
     def of(self, paper: str) -> list[Judged]:
         """The judged statements of a paper."""
@@ -97,20 +97,20 @@ def collect(
     judged = []
     for statement in STATEMENTS:
         check = checks.get(statement.id)
-        run = runs.get(check.experiment) if check else None
-        fits = run is not None and check is not None and run.scale in check.scales
-        records = run.records if run is not None and fits else ()
-        shown = run.scale if run is not None and records else None
+        held_runs = [runs[name] for name in check.names if name in runs] if check else []
+        fitting = [run for run in held_runs if check and run.scale in check.scales]
+        records = [record for run in fitting for record in run.records]
+        shown = fitting[0].scale if records else None
         claim = judge_claim(statement, check, records, shown)
         judged.append(Judged(statement=statement, check=check, claim=claim))
     return Content(judged=tuple(judged), runs=tuple(runs.values()))
 
 
-def _run(name: str, experiment: Experiment | None, held: Sequence[Record], scale: str | None) -> Run:
+def _run(name: str, experiment: Experiment | None, held: Sequence[Record], scale: str | None) -> Held:
     """Select the records of the scale shown; an experiment that is not karat's own has no scale."""
     if experiment is None:
         found = tuple(held)
-        return Run(name=name, title="", paper="", scale=None, expected=len(found), records=found)
+        return Held(name=name, title="", paper="", scale=None, expected=len(found), records=found)
     chosen, expected = scale, 0
     records: tuple[Record, ...] = ()
     for candidate in (scale,) if scale else reversed(SCALES):
@@ -125,7 +125,7 @@ def _run(name: str, experiment: Experiment | None, held: Sequence[Record], scale
             chosen, expected, records = candidate, len(wanted), found
         if complete:
             break
-    return Run(
+    return Held(
         name=name,
         title=experiment.title,
         paper=experiment.paper,

@@ -2,13 +2,18 @@
 
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Generic, Literal, TypeVar
 
 from karat.core.statistics import Interval
+from karat.study.experiment import Experiment
 from karat.study.record import Record
+from karat.study.run import Run, Runs, read_runs
 from karat.study.statement import Kind, Statement
+
+C = TypeVar("C")
+R = TypeVar("R")
 
 Outcome = Literal["holds", "fails", "inconclusive"]
 Verdict = Literal["holds", "fails", "inconclusive", "out of regime"]
@@ -30,25 +35,40 @@ class Finding:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Check:
-    """How a statement is tested: which experiment to run and how its records are judged.
+class Check(Generic[C, R]):
+    """How a statement is tested: which experiments to run and how their results are judged.
 
     Args:
-        claim_id: id of the statement; experiment: name in the export list;
-        scales: presets on which the check makes sense; reported: the paper's own number;
-        reading: how hidden constants and slips of the text were read;
-        hypotheses: JSON config -> the hypotheses of the statement it violates;
-        evaluate: finished records -> finding; headline: whether a summary should name it first.
+        claim_id: id of the statement.
+        experiment: whose runs are judged.
+        evaluate: its finished runs -> finding.
+        beside: further experiments that the evaluation looks at, with `runs.of(OTHER)`.
+        hypotheses: a run -> the hypotheses of the statement that its settings or its result violate.
+        reported: the paper's own number.
+        reading: how hidden constants and slips of the text were read.
+        scales: presets on which the check makes sense.
+        headline: whether a summary should name it first.
     """
 
     claim_id: str
-    experiment: str
-    evaluate: Callable[[Sequence[Record]], Finding]
-    hypotheses: Callable[[Mapping[str, Any]], list[str]] = lambda config: []
+    experiment: Experiment[C, R]
+    evaluate: Callable[[Runs[C, R]], Finding]
+    beside: tuple[Experiment, ...] = ()
+    hypotheses: Callable[[Run[C, R]], list[str]] = lambda run: []
     reported: float | str | None = None
     reading: str = ""
     scales: tuple[str, ...] = SCALES
     headline: bool = False
+
+    @property
+    def name(self) -> str:
+        """Of the experiment."""
+        return self.experiment if isinstance(self.experiment, str) else self.experiment.name
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of all experiments that must have run."""
+        return self.name, *(other.name for other in self.beside)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,14 +120,19 @@ def judge_claim(
 
 
 def _judged(statement: Statement, check: Check, records: Sequence[Record], scale: str | None) -> Claim:
-    own = [record for record in records if record.experiment == check.experiment]
-    done = [record for record in own if record.status == "done"]
-    unmet = tuple(dict.fromkeys(name for record in own for name in _unmet(check, record)))
+    own = [record for record in records if record.experiment in check.names]
     lost = _lost_cells(own)
-    if not done:
+    if not any(record.status == "done" and record.experiment == check.name for record in own):
         verdict: Verdict | None = "inconclusive" if any(r.status == "diverged" for r in own) else None
-        return _claim(statement, check, scale, records=own, verdict=verdict, unmet=unmet, caveats=[lost])
+        return _claim(statement, check, scale, records=own, verdict=verdict, caveats=[lost])
+    unmet: tuple[str, ...] = ()
     try:
+        if isinstance(check.experiment, str):
+            done: Any = [record for record in own if record.status == "done"]
+            unmet = tuple(dict.fromkeys(name for record in own for name in _unmet(check, record.config)))
+        else:
+            done = read_runs(check.experiment, own, check.beside)
+            unmet = tuple(dict.fromkeys(name for run in done for name in _unmet(check, run)))
         finding = check.evaluate(done)
     except KeyError as error:
         missing = f"The records hold no value {error}: they are older than this check, run it again."
@@ -174,10 +199,10 @@ def _claim(
     )
 
 
-def _unmet(check: Check, record: Record) -> list[str]:
-    """The hypotheses that a record violates, also where its settings give them no numbers."""
+def _unmet(check: Check, run: Any) -> list[str]:
+    """The hypotheses that a run violates, also where its settings give them no numbers."""
     try:
-        return check.hypotheses(record.config)
+        return check.hypotheses(run)
     except (ValueError, ArithmeticError):
         return ["settings for which the hypotheses can be computed"]
 

@@ -59,7 +59,7 @@ def hints(config: Any) -> dict[str, Any]:
 def _hints(kind: type) -> dict[str, Any]:
     if not is_dataclass(kind):
         raise TypeError(f"a config must be a dataclass, got {kind.__name__}.")
-    types = get_type_hints(kind)
+    types = get_type_hints(kind)  # without the ranges of `Annotated`, which the class itself checks
     return {field.name: types[field.name] for field in fields(kind) if field.init}
 
 

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
@@ -12,7 +12,17 @@ from karat.study.claim import Finding, Outcome
 from karat.study.evaluate import Side, rate_finding, worst_finding
 from karat.study.record import Record
 
-Value = Callable[[Record], float]
+
+class HasSeed(Protocol):
+    """A record or a run."""
+
+    @property
+    def seed(self) -> int:
+        """Of its cell."""
+        ...
+
+
+T = TypeVar("T", bound=HasSeed)
 
 
 def select(records: Iterable[Record], **settings: Any) -> list[Record]:
@@ -21,7 +31,7 @@ def select(records: Iterable[Record], **settings: Any) -> list[Record]:
 
 
 def curves(
-    records: Sequence[Record], axis: Callable[[Record], float], value: Value
+    records: Sequence[T], axis: Callable[[T], float], value: Callable[[T], float]
 ) -> tuple[list[float], list[list[float]]]:
     """Sorted values of the axis and one curve per seed; seeds that miss a point are left out."""
     table: dict[int, dict[float, float]] = {}
@@ -31,13 +41,17 @@ def curves(
     return x, [[row[point] for point in x] for row in table.values() if set(row) == set(x)]
 
 
-def setting(name: str) -> Value:
+def setting(name: str) -> Callable[[Record], float]:
     """A number of the config."""
     return lambda record: float(record.config[name])
 
 
 def crossings(
-    records: Sequence[Record], row: Value, column: Value, value: Value, level: float
+    records: Sequence[T],
+    row: Callable[[T], float],
+    column: Callable[[T], float],
+    value: Callable[[T], float],
+    level: float,
 ) -> tuple[list[float], list[list[float]]]:
     """Where `value` crosses a level along `column`, for every `row`, one curve of crossings per seed.
 

@@ -2,9 +2,9 @@
 
 import itertools
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from dataclasses import dataclass, field, is_dataclass, replace
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, cast
 
 from karat.study.config import config_from_json, config_to_json, hints, read, require_setting
 from karat.study.grid import require_few_cells
@@ -17,22 +17,26 @@ if TYPE_CHECKING:
 Part = Literal["theory", "images"]
 """What a question is asked of: the papers' own data models, or deep networks on images."""
 
-Values = dict[str, Any]
-"""What an experiment measures: plain JSON values by name (numbers, flags, texts, lists for curves)."""
+C = TypeVar("C")
+"""The config class of an experiment: a frozen dataclass of settings."""
+
+R = TypeVar("R")
+"""The result class of an experiment: a frozen dataclass of numbers, flags, texts, and lists for curves."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Preset:
+class Preset(Generic[C]):
     """One scale of an experiment: a config, the axes varied around it, and the number of seeds.
 
     Args:
-        config: frozen dataclass; grid: setting -> its values, the cells are their product;
-        points: settings changed together, for designs that are no product; each takes the whole grid;
-        seeds: how many, counted from 0;
+        config: frozen dataclass.
+        grid: setting -> its values, the cells are their product.
+        points: settings changed together, for designs that are no product; each takes the whole grid.
+        seeds: how many, counted from 0.
         cell_seconds: rough CPU time of one cell, to start cheap experiments first and to tell the time left.
     """
 
-    config: Any
+    config: C
     grid: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
     points: tuple[Mapping[str, Any], ...] = ({},)
     seeds: int
@@ -40,22 +44,24 @@ class Preset:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Experiment:
+class Experiment(Generic[C, R]):
     """One question: a config class, presets `tiny`, `quick`, `full`, and the function that measures.
 
     Args:
-        name: "paper.item", the key of the export list; title: the question; paper: key of the paper;
-        presets: scale -> preset; run: (config, generator) -> values, raising `Diverged` when training does;
-        part: "images" for the deep experiments, which cost minutes where the theory costs seconds;
-        undefined: name of a value -> when it has no number or is infinite; a record holds None for such a
-            NaN. A run with any other NaN or infinity among its values has diverged.
+        name: "paper.item", the key of the export list.
+        title: the question.
+        paper: key of the paper.
+        presets: scale -> preset.
+        run: (config, generator) -> result, raising `Diverged` when training does. Its return annotation is
+            the result class, a frozen dataclass, in which `Undefined` marks what may have no number.
+        part: "images" for the deep experiments, which cost minutes where the theory costs seconds.
     """
 
     name: str
     title: str
     paper: str
-    presets: Mapping[str, Preset]
-    run: Callable[[Any, "torch.Generator"], Values]
+    presets: Mapping[str, Preset[C]]
+    run: Callable[[C, "torch.Generator"], R]
     part: Part = "theory"
     undefined: Mapping[str, str] = field(default_factory=dict)
 
@@ -64,16 +70,35 @@ class Experiment:
         for module in source_modules(self) if self.presets else ():
             remember(module)
 
-    def preset(self, scale: str) -> Preset:
+    def preset(self, scale: str) -> Preset[C]:
         """Return the preset of a scale; the message of an unknown one lists those there are."""
         if scale not in self.presets:
             listed = ", ".join(self.presets)
             raise ValueError(f"`{self.name}` has no scale `{scale}`; its scales are {listed}.")
         return self.presets[scale]
 
-    def config(self, values: Mapping[str, Any]) -> Any:
+    def config(self, values: Mapping[str, Any]) -> C:
         """Return the typed config behind the JSON of a record."""
-        return config_from_json(type(next(iter(self.presets.values())).config), values)
+        kind = type(next(iter(self.presets.values())).config)
+        return cast(C, config_from_json(kind, values))
+
+    @cached_property
+    def result_type(self) -> type[R]:
+        """The class of what `run` returns, from its annotation."""
+        run: Any = self.run
+        while isinstance(run, partial):
+            run = run.func
+        if not hasattr(run, "__annotations__"):  # an object that can be called
+            run = type(run).__call__
+        kind = run.__annotations__.get("return")
+        if isinstance(kind, str):
+            kind = eval(kind, run.__globals__)
+        if not (isinstance(kind, type) and is_dataclass(kind)):
+            raise TypeError(
+                f"`run` of `{self.name}` must be annotated with the dataclass it returns, as in "
+                f"`def run(config: Config, generator: torch.Generator) -> Result`; got {kind!r}."
+            )
+        return cast(type[R], kind)
 
 
 @dataclass(frozen=True)
@@ -136,7 +161,7 @@ def cells(
     for point, values in itertools.product(preset.points, itertools.product(*axes.values())):
         varied = {**point, **dict(zip(axes, values, strict=True))}
         typed = {name: _setting(experiment, known, name, value) for name, value in varied.items()}
-        configs.append(_config(preset.config, typed | fixed))
+        configs.append(_config(experiment.name, preset.config, typed | fixed))
     # Overrides can make points coincide; each config runs once.
     firsts = (Cell(experiment.name, config, 0) for config in configs)
     unique = {cell.config_hash: cell for cell in firsts}
@@ -148,9 +173,13 @@ def _setting(experiment: Experiment, known: Mapping[str, Any], name: str, value:
     return read(value, known[name], name, experiment.name, text=isinstance(value, str))
 
 
-def _config(base: Any, values: Mapping[str, Any]) -> Any:
-    """Replace settings; whatever the config's own checks say comes out as a ValueError of one line."""
+def _config(name: str, base: Any, values: Mapping[str, Any]) -> Any:
+    """Replace settings; whatever the config's own checks say comes out as a ValueError of one line.
+
+    Users know the experiment by its name, not the class of its config.
+    """
     try:
         return replace(base, **values)
     except (TypeError, ValueError) as error:
-        raise ValueError(" ".join(str(error).split())) from error
+        sentence = " ".join(str(error).split())
+        raise ValueError(sentence.replace(f"`{type(base).__name__}`", f"`{name}`")) from error

@@ -70,13 +70,19 @@ class Paper:
 
     @cached_property
     def figures(self) -> "Mapping[str, Draw]":
-        """Experiment -> how its records are drawn, from the mappings FIGURES."""
-        return dict(chain.from_iterable(each.items() for each in self._values("figures", "FIGURES")))
+        """Experiment -> how its records are drawn, from the tuples FIGURES."""
+        return self._by_experiment("figures", "FIGURES")
 
     @cached_property
     def tables(self) -> "Mapping[str, Make]":
-        """Experiment -> its table, from the mappings TABLES."""
-        return dict(chain.from_iterable(each.items() for each in self._values("tables", "TABLES")))
+        """Experiment -> its table, from the tuples TABLES."""
+        return self._by_experiment("tables", "TABLES")
+
+    def _by_experiment(self, room: str, name: str) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        for each in self._values(room, name):
+            found |= each if isinstance(each, dict) else {entry.experiment.name: entry for entry in each}
+        return found
 
     def _values(self, room: str, name: str) -> Iterator[Any]:
         return (vars(module)[name] for module in self._room(room) if name in vars(module))

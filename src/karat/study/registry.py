@@ -151,13 +151,11 @@ def _fault(paper: Paper, room: Room, name: str, entry: Any) -> str | None:
 
 def _unrunnable(check: "Check") -> str | None:
     """Say which experiment or scale of a check there is not, or nothing."""
-    if check.experiment not in EXPERIMENTS:
-        return (
-            f"its check of `{check.claim_id}` needs the experiment `{check.experiment}`, which there is not."
-        )
-    scales = [scale for scale in check.scales if scale not in EXPERIMENTS[check.experiment].presets]
+    if check.name not in EXPERIMENTS:
+        return f"its check of `{check.claim_id}` needs the experiment `{check.name}`, which there is not."
+    scales = [scale for scale in check.scales if scale not in EXPERIMENTS[check.name].presets]
     if scales:
-        return f"its check of `{check.claim_id}` needs the scale `{scales[0]}` of `{check.experiment}`."
+        return f"its check of `{check.claim_id}` needs the scale `{scales[0]}` of `{check.name}`."
     return None
 
 

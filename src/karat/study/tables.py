@@ -4,9 +4,14 @@ import csv
 import io
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Generic, TypeVar
 
+from karat.study.experiment import Experiment
 from karat.study.record import Record
+from karat.study.run import Runs, read_runs
 
+C = TypeVar("C")
+R = TypeVar("R")
 Entry = str | float | int | None
 
 
@@ -66,5 +71,23 @@ def _text(cell: Entry) -> str:
 
 Make = Callable[[Sequence[Record]], Table]
 """Finished records of one experiment -> table."""
+
+
+@dataclass(frozen=True)
+class Tabulation(Generic[C, R]):
+    """How the runs of an experiment become a table.
+
+    Args:
+        experiment: whose runs.
+        make: they -> table.
+    """
+
+    experiment: Experiment[C, R]
+    make: Callable[[Runs[C, R]], Table]
+
+    def __call__(self, records: Sequence[Record]) -> Table:
+        """Tabulate what records of the experiment hold."""
+        return self.make(read_runs(self.experiment, records))
+
 
 FORMATS: dict[str, Callable[[Table], str]] = {"csv": Table.csv, "md": Table.markdown}

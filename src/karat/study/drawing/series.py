@@ -8,6 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import NullLocator
 
+from karat.study.curves import HasSeed
 from karat.study.drawing.style import INK, PALETTE, mean_and_half_width
 from karat.study.record import Record
 
@@ -106,7 +107,7 @@ def round_ticks(ax: Axes, which: Literal["x", "y"] = "y", *, most: int = 6) -> N
     axis.set_minor_locator(NullLocator())
 
 
-def seeds_note(records: Sequence[Record]) -> str:
+def seeds_note(records: Sequence[HasSeed]) -> str:
     """How many seeds the lines average."""
     count = len({record.seed for record in records})
     return (

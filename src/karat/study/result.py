@@ -1,0 +1,187 @@
+"""Results with types: an experiment measures a frozen dataclass, and a record keeps it as plain JSON."""
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import MISSING, dataclass, fields, is_dataclass
+from functools import cache
+from types import NoneType, UnionType
+from typing import Annotated, Any, TypeVar, Union, get_args, get_origin, get_type_hints
+
+R = TypeVar("R")
+Read = Callable[[Any], Any]
+
+
+@dataclass(frozen=True)
+class Undefined:
+    """Marks a measured number that may be missing (NaN) or infinite: `Annotated[float, Undefined("...")]`.
+
+    A run with any other NaN or infinity in its result has diverged.
+
+    Args:
+        when: the reason, such as "infinite where no step flips the net".
+    """
+
+    when: str
+
+
+def to_values(result: Any) -> dict[str, Any]:
+    r"""Return a result as values by name; the fields of a dataclass inside it stand beside the others.
+
+    A field `final: Errors` becomes `final_clean`, `final_robust`, ..., so that every number has one plain
+    name in tables and exports. A field that is None by default and None now is left out.
+
+    Args:
+        result: a dataclass.
+
+    >>> @dataclass(frozen=True)
+    ... class Errors:
+    ...     clean: float
+    ...     certified: float | None = None
+    >>> @dataclass(frozen=True)
+    ... class Curves:
+    ...     steps: list[int]
+    ...     final: Errors
+    >>> to_values(Curves([0, 1], Errors(0.1)))
+    {'steps': [0, 1], 'final_clean': 0.1}
+    >>> from_values(Curves, {"steps": [0, 1], "final_clean": 0.1}).final
+    Errors(clean=0.1, certified=None)
+    """
+    values: dict[str, Any] = {}
+    for field in fields(result):
+        value = getattr(result, field.name)
+        if value is None and field.default is None:
+            continue
+        if is_dataclass(value):
+            values |= {f"{field.name}_{name}": inner for name, inner in to_values(value).items()}
+        else:
+            values[field.name] = _plain(value)
+    return values
+
+
+def from_values(kind: type[R], values: Mapping[str, Any]) -> R:
+    """Return the result of class `kind` behind the values of a record; a KeyError names a missing one.
+
+    None in the place of a number is NaN again. Values that the class does not know are left out.
+
+    Args:
+        kind: the dataclass.
+        values: what `to_values` returned, perhaps by way of JSON.
+    """
+    return _read_fields(kind, values, "")
+
+
+def undefined_values(kind: type) -> dict[str, str]:
+    """Return which values of a result may have no number or be infinite: name in a record -> when.
+
+    Args:
+        kind: the dataclass.
+    """
+    found: dict[str, str] = {}
+    for name, (hint, _) in _fields(kind).items():
+        reasons = [mark.when for mark in _marks(hint) if isinstance(mark, Undefined)]
+        found |= dict.fromkeys([name], reasons[0]) if reasons else {}
+        for inner in _dataclasses(hint):
+            flat = _nested(hint) is inner
+            found |= {f"{name}_{n}" if flat else n: when for n, when in undefined_values(inner).items()}
+    return found
+
+
+def _plain(value: Any) -> Any:
+    if is_dataclass(value):
+        return to_values(value)
+    if isinstance(value, Mapping):
+        return {key: _plain(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple) and value and not isinstance(value[0], int | float | str):
+        return [_plain(inner) for inner in value]
+    return value
+
+
+def _read_fields(kind: type[R], values: Mapping[str, Any], prefix: str) -> R:
+    given: dict[str, Any] = {}
+    for name, (hint, required) in _fields(kind).items():
+        key, nested = f"{prefix}{name}", _nested(hint)
+        if nested is not None:
+            # An optional part is there if any of its values is.
+            if required or any(other.startswith(f"{key}_") for other in values):
+                given[name] = _read_fields(nested, values, f"{key}_")
+        elif key in values:
+            given[name] = _reader(hint)(values[key])
+        elif required:
+            raise KeyError(key)
+    return kind(**given)
+
+
+@cache
+def _fields(kind: Any) -> dict[str, tuple[Any, bool]]:
+    """Name -> type, and whether it must be there."""
+    hints = get_type_hints(kind, include_extras=True)
+    return {
+        field.name: (hints[field.name], field.default is MISSING and field.default_factory is MISSING)
+        for field in fields(kind)
+    }
+
+
+def _bare(hint: Any) -> Any:
+    return get_args(hint)[0] if get_origin(hint) is Annotated else hint
+
+
+def _options(hint: Any) -> tuple[Any, ...]:
+    bare = _bare(hint)
+    return get_args(bare) if get_origin(bare) in (Union, UnionType) else (bare,)
+
+
+def _nested(hint: Any) -> Any:
+    """The dataclass that a field is, or may be."""
+    kinds = [option for option in _options(hint) if option is not NoneType]
+    return kinds[0] if len(kinds) == 1 and is_dataclass(kinds[0]) else None
+
+
+def _marks(hint: Any) -> Iterable[Any]:
+    """The annotations of a type, at any depth: list[Annotated[float, Undefined(...)]] counts."""
+    if get_origin(hint) is Annotated:
+        yield from hint.__metadata__
+        yield from _marks(get_args(hint)[0])
+    else:
+        for inner in get_args(hint):
+            yield from _marks(inner)
+
+
+def _dataclasses(hint: Any) -> Iterable[Any]:
+    if is_dataclass(hint):
+        yield hint
+    for inner in get_args(hint):
+        yield from _dataclasses(inner)
+
+
+@cache
+def _reader(hint: Any) -> Read:
+    """How a JSON value becomes one of this type; whatever needs no change is handed on."""
+    bare = _bare(hint)
+    origin, inner = get_origin(bare), get_args(bare)
+    if bare is float:
+        return _number
+    if isinstance(bare, type) and is_dataclass(bare):
+        return lambda value: from_values(bare, value)
+    if origin in (Union, UnionType) and NoneType in inner:
+        some = [_reader(option) for option in inner if option is not NoneType]
+        return lambda value: None if value is None else some[0](value)
+    if origin is list:
+        item = _reader(inner[0])
+        return list if item is _same else lambda value: [item(one) for one in value]
+    if origin is tuple:
+        kinds = [_reader(option) for option in inner if option is not Ellipsis]
+        if Ellipsis in inner:
+            return lambda value: tuple(kinds[0](one) for one in value)
+        return lambda value: tuple(read(one) for read, one in zip(kinds, value, strict=True))
+    if origin is dict:
+        to_key, item = (int if inner[0] is int else _same), _reader(inner[1])
+        return lambda value: {to_key(key): item(one) for key, one in value.items()}
+    return _same
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def _number(value: Any) -> float:
+    return math.nan if value is None else float(value)
