@@ -176,8 +176,12 @@ def measure(
     """One row per size and implementation.
 
     Args:
-        sizes: input dimensions; m: neurons; n: samples; repeats: rounds over all implementations;
-        seconds: CPU time of one implementation in one round; quick: small sizes and two rounds instead.
+        sizes: input dimensions.
+        m: neurons.
+        n: samples.
+        repeats: rounds over all implementations.
+        seconds: CPU time of one implementation in one round.
+        quick: small sizes and two rounds instead.
     """
     if quick:
         sizes, m, n, repeats, seconds = (300, 1000), 128, 40, 2, 0.02

@@ -119,7 +119,8 @@ class Trial:
         """Complete the sweep undisturbed, then count what is lost, wrong, computed again or left behind.
 
         Args:
-            engine: what completes it; since: records saved before this time may be gone.
+            engine: what completes it.
+            since: records saved before this time may be gone.
         """
         self._count_lost(since)
         shift = 1000.0 if "SHIFT = 1000.0" in self.code.read_text() else 0.0

@@ -45,12 +45,15 @@ def run(
     """Run an experiment and return its records, computing only the cells the store does not have.
 
     Args:
-        experiment: name, or "package.module:ATTRIBUTE" of your own; scale: `tiny`, `quick` or `full`;
-        seeds: instead of the preset's; store: file, by default KARAT_STORE or .karat/store.sqlite;
-        workers: processes, one per core by default, 0 for this one;
-        engine: what computes instead, such as `karat.lab.Dask("tcp://host:8786")`;
-        fresh: compute again what other source code has computed;
-        progress: listener; overrides: settings, such as `d=4000`.
+        experiment: name, or "package.module:ATTRIBUTE" of your own.
+        scale: `tiny`, `quick` or `full`.
+        seeds: instead of the preset's.
+        store: file, by default KARAT_STORE or .karat/store.sqlite.
+        workers: processes, one per core by default, 0 for this one.
+        engine: what computes instead, such as `karat.lab.Dask("tcp://host:8786")`.
+        fresh: compute again what other source code has computed.
+        progress: listener.
+        overrides: settings, such as `d=4000`.
     """
     wanted = cells(find_experiment(experiment), scale, seeds, overrides)
     chosen = engine or make_local(workers)
@@ -75,11 +78,12 @@ def sweep(
     """Run a grid times seeds, computing only what the store does not have; records stay in the store.
 
     Args:
-        experiment: name, or "package.module:ATTRIBUTE" of your own;
-        grid: setting -> values, or text such as "1:10:10"; by default the axes of the preset;
-        scale: preset with everything else; seeds: instead of the preset's, the most with a target;
-        target: spend seeds only until each config is known to lie above or below a level;
-        the others as in `run`.
+        experiment: name, or "package.module:ATTRIBUTE" of your own.
+        grid: setting -> values, or text such as "1:10:10"; by default the axes of the preset.
+        scale: preset with everything else.
+        seeds: instead of the preset's, the most with a target.
+        target: spend seeds only until each config is known to lie above or below a level; the others as in
+            `run`.
     """
     planned = plan_sweep(experiment, scale, seeds, grid, overrides, target)
     with opened(store) as place:
@@ -181,8 +185,9 @@ def reproduce(
     """Run the planned cells as one sweep; return the judged claims of the papers, and the records.
 
     Args:
-        planned: what `plan` returned; after: called with the name of each experiment when its last cell is
-            saved, while the workers go on with the next one.
+        planned: what `plan` returned.
+        after: called with the name of each experiment when its last cell is saved, while the workers go on
+            with the next one.
     """
     every = [cell for group in planned.values() for cell in group]
     sources = present_sources(every) if fresh else None

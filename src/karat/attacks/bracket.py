@@ -25,8 +25,12 @@ def search_bracket(
     margin <= 0, and nearer than tolerance times itself to one with margin > 0.
 
     Args:
-        f: margin on the ray; origin: (n,) margins at 0; guess: (n,) first-order crossing, inf allowed;
-        end: (n,) right ends, inf allowed; points: resolution; tolerance: relative width of the last bracket.
+        f: margin on the ray.
+        origin: (n,) margins at 0.
+        guess: (n,) first-order crossing, inf allowed.
+        end: (n,) right ends, inf allowed.
+        points: resolution.
+        tolerance: relative width of the last bracket.
     """
     crossing = torch.where(origin <= 0, 0.0, torch.full_like(end, torch.inf))
     lowest, low_value = torch.zeros_like(end), origin.clone()

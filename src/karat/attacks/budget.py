@@ -38,7 +38,9 @@ def check_budget(x: Tensor, delta: Tensor, ball: Ball, name: str) -> Tensor:
     In half precision the perturbation counts as the model sees it, too: (x + delta) - x, rounded as x is.
 
     Args:
-        x: (n, ...) inputs; delta: perturbations of their shape; name: of the attack, for the message.
+        x: (n, ...) inputs.
+        delta: perturbations of their shape.
+        name: of the attack, for the message.
     """
     wide, plain = delta.double(), replace(ball, box=None)
     excess, radius = plain.excess(wide), ball.radius(wide)

@@ -43,7 +43,9 @@ def gradient_crossing(
     only if the margin dips below zero and back between neighbours of the scan.
 
     Args:
-        x: (n, ...) samples; y: (n,) labels; max_length: end of the ray in the l_p norm, a number or (n,).
+        x: (n, ...) samples.
+        y: (n,) labels.
+        max_length: end of the ray in the l_p norm, a number or (n,).
 
     Returns:
         steps, lengths |step * grad|_p and gradient norms |grad|_p.

@@ -77,8 +77,11 @@ class Walk:
     """Sign descent in an l_inf ball, sample by sample.
 
     Args:
-        hinges: the net and the labels; step, tau: (n,) length of a step and radius; steps: their number;
-        keep_best: return the best point of every sample; until_broken: leave it once its margin is <= 0.
+        hinges: the net and the labels.
+        step, tau: (n,) length of a step and radius.
+        steps: their number.
+        keep_best: return the best point of every sample.
+        until_broken: leave it once its margin is <= 0.
     """
 
     def __init__(

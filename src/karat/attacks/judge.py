@@ -20,7 +20,9 @@ class AttackResult:
     """Perturbations with their re-evaluated margins; success means margin <= 0.
 
     Args:
-        delta: (n, ...) perturbations; margin: (n,) margins of x + delta; success: (n,) booleans.
+        delta: (n, ...) perturbations.
+        margin: (n,) margins of x + delta.
+        success: (n,) booleans.
     """
 
     delta: Tensor
@@ -46,8 +48,10 @@ def judge(
     """Check the budget and evaluate the margins of x + delta anew; no flag of an attack is trusted.
 
     Args:
-        delta: (n, ...) perturbations; name: of their attack; trim: take off what rounding had added to
-            |delta|_p, once the budget is checked, so that the result lies in the ball itself.
+        delta: (n, ...) perturbations.
+        name: of their attack.
+        trim: take off what rounding had added to |delta|_p, once the budget is checked, so that the result
+            lies in the ball itself.
 
     Reading: |delta|_p, summed in float64, may exceed tau by 4 (2 + sqrt d) rounding units of delta's dtype,
     relative: what scaling and summing d numbers in that dtype can do, and never more than 1 %. In half

@@ -48,8 +48,10 @@ def minimal_radius(
     which the attack failed (monotone envelope).
 
     Args:
-        ball: norm and box, its tau the largest radius to try; method: any attack;
-        rtol: relative width of the final bracket; growth: factor between radii before the first success.
+        ball: norm and box, its tau the largest radius to try.
+        method: any attack.
+        rtol: relative width of the final bracket.
+        growth: factor between radii before the first success.
     """
     require_number(rtol, "rtol", "minimal_radius", positive=True)
     if require_number(growth, "growth", "minimal_radius") <= 1:

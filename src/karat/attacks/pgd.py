@@ -32,8 +32,8 @@ class PGD:
 
     Args:
         steps: gradient steps of one run.
-        step: absolute length of a step; or
-        step_ratio: its length as a share of each sample's tau (2.5 / steps unless one of them is given).
+        step: absolute length of a step; or step_ratio: its length as a share of each sample's tau (2.5 /
+            steps unless one of them is given).
         gradient: "steepest" moves to the extreme point of an l_p ball of radius `step`, p being the ball's
             own; "normalised" does so for l_2, "sign" for l_inf, whatever the ball; "raw" uses the gradient.
         loss: with "raw", weight the gradient by -loss'(margin), i.e. ascend the loss instead of the margin.

@@ -65,7 +65,8 @@ def trimmed(delta: Tensor, excess: Tensor, ball: Ball) -> Tensor:
     more than its excess, for every coordinate is rounded once again.
 
     Args:
-        delta: (n, ...) inside the ball up to rounding; excess: (n,) |delta|_p - tau in float64.
+        delta: (n, ...) inside the ball up to rounding.
+        excess: (n,) |delta|_p - tau in float64.
     """
     over = excess > 0
     if not bool(over.any()):
@@ -85,7 +86,8 @@ def fitted(delta: Tensor, x: Tensor, ball: Ball) -> Tensor:
     does not fit after some rounds, and everything in an l_inf ball, is rounded towards x.
 
     Args:
-        delta: (n, ...) in float32, inside the ball up to rounding; x: (n, ...) inputs.
+        delta: (n, ...) in float32, inside the ball up to rounding.
+        x: (n, ...) inputs.
     """
     inputs, wide = x.double(), delta.double()
     radius, p = ball.radius(wide), ball.p

@@ -24,7 +24,8 @@ class Ray:
     """The points x + t direction, t >= 0, one ray per sample.
 
     Args:
-        x, direction: (n, ...); y: (n,) labels.
+        x, direction: (n, ...).
+        y: (n,) labels.
     """
 
     classifier: Classifier

@@ -24,7 +24,9 @@ def search_ray(ray: Ray, margin: Tensor, gradient: Tensor, end: Tensor, *, point
     otherwise.
 
     Args:
-        margin, gradient: at the origin of the rays; end: (n,) float64; points: resolution of a scan.
+        margin, gradient: at the origin of the rays.
+        end: (n,) float64.
+        points: resolution of a scan.
     """
     descent = -(gradient * ray.direction).flatten(1).sum(dim=1).double()
     guess = torch.where(descent > 0, margin.double() / descent, torch.inf)
@@ -57,7 +59,9 @@ def past_crossing(ray: Ray, search: RaySearch, origin: Tensor, end: Tensor) -> T
     without a crossing before `end` get their lowest point.
 
     Args:
-        search: of these rays; origin: (n,) clean margins; end: (n,) float64 ends.
+        search: of these rays.
+        origin: (n,) clean margins.
+        end: (n,) float64 ends.
     """
     crossed = torch.isfinite(search.crossing)
     best = torch.where(crossed, search.crossing, search.lowest)

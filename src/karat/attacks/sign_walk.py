@@ -136,8 +136,11 @@ def _descend(
     """All steps of one sample; returns the work.
 
     Args:
-        point: g, delta, move, best and r of the sample; neurons: h, side and weight; net: W, columns, slope;
-        scalars: step, tau, tiny, offset, one and the best margin; scratch: new, amount, index.
+        point: g, delta, move, best and r of the sample.
+        neurons: h, side and weight.
+        net: W, columns, slope.
+        scalars: step, tau, tiny, offset, one and the best margin.
+        scratch: new, amount, index.
     """
     (g, delta, move, best, r), (W, columns, slope), (new, amount, index) = point, net, scratch
     h, side, weight = neurons[0], neurons[1], neurons[2]
@@ -210,12 +213,19 @@ def sign_walk(
     column j to r. The arithmetic is that of dense steps in another order.
 
     Args:
-        H: (n, m) h at the start, out: scratch; G: (n, d) g at the start, out: scratch;
-        delta, move: (n, d) after the first step, and that step; R: (n, m) move W^T, out: scratch;
-        W: (m, d); columns: (d, m) its transpose; weight: (m,); slope, offset: array scalars of their type;
-        rounding: a move below this share of a step is none, for the bound was met up to rounding;
-        sign, step, tau: (n,); steps: of the attack, the first one included;
-        watch: keep every sample's best point; until_broken: leave a sample once its margin is <= 0;
+        H: (n, m) h at the start, out: scratch.
+        G: (n, d) g at the start, out: scratch.
+        delta, move: (n, d) after the first step, and that step.
+        R: (n, m) move W^T, out: scratch.
+        W: (m, d).
+        columns: (d, m) its transpose.
+        weight: (m,).
+        slope, offset: array scalars of their type.
+        rounding: a move below this share of a step is none, for the bound was met up to rounding.
+        sign, step, tau: (n,).
+        steps: of the attack, the first one included.
+        watch: keep every sample's best point.
+        until_broken: leave a sample once its margin is <= 0.
         best, best_margin: (n, d), (n,) so far, out: with `watch`, of all points met; the margin is NaN where
             some number was not finite: nothing is said of such a sample.
 

@@ -20,9 +20,14 @@ class Relaxed:
         D(alpha) = const + sum_s h_s(alpha_s) + <alpha, z> + min over the ball of <W' alpha + fixed, delta>
 
     Args:
-        W: (m, d); curvature: largest eigenvalue of the Gram matrix of the unit rows; z: (N, m);
-        fixed: (N, d) linear part that no slope changes; const: (N,); hulls: of all neurons;
-        ball: radii (N,); x: (N, d), or None without a box.
+        W: (m, d).
+        curvature: largest eigenvalue of the Gram matrix of the unit rows.
+        z: (N, m).
+        fixed: (N, d) linear part that no slope changes.
+        const: (N,).
+        hulls: of all neurons.
+        ball: radii (N,).
+        x: (N, d), or None without a box.
     """
 
     W: Tensor

@@ -12,7 +12,8 @@ class ErrorBracket:
     """Robust error of a sample set and of its distribution.
 
     Args:
-        broken, undecided, ties, trials: counts; low, high: robust error of these samples lies in [low, high];
+        broken, undecided, ties, trials: counts.
+        low, high: robust error of these samples lies in [low, high].
         interval: covers the robust error of the distribution with at least its level.
     """
 

@@ -86,10 +86,13 @@ def branch_and_bound(
     takes a few ascent steps, and its answer is a witness candidate, evaluated anew in input space.
 
     Args:
-        problem: one sample; seconds, domains: limits of the search, the second up to one batch of domains and
-            whatever the machine's speed; upper, delta: a known witness; alpha: (m,) slopes to start from;
-        precise: search for the value up to this absolute error instead of its sign; tie: margin that counts
-            as zero once a witness comes as near.
+        problem: one sample.
+        seconds, domains: limits of the search, the second up to one batch of domains and whatever the
+            machine's speed.
+        upper, delta: a known witness.
+        alpha: (m,) slopes to start from.
+        precise: search for the value up to this absolute error instead of its sign.
+        tie: margin that counts as zero once a witness comes as near.
 
     Reading: a witness counts once its margin is below minus its rounding error; until then the search
         goes on.

@@ -21,7 +21,8 @@ def choose_split(
     exact; curved ones between the answer and the point of the widest gap, kept away from the ends.
 
     Args:
-        s: (N, U) preactivations at the answer; low, high: (N, U).
+        s: (N, U) preactivations at the answer.
+        low, high: (N, U).
 
     Returns:
         neurons (N, K) and cuts (N, K), loosest first, the neuron -1 where nothing can be cut; total gap (N,).

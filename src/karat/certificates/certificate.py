@@ -19,7 +19,9 @@ class Certificate:
     """lower <= min over the ball of the margin <= upper, for every sample.
 
     Args:
-        lower, upper: (n,) float64; status: one word per sample; delta: witnesses of `upper`, shaped like x;
+        lower, upper: (n,) float64.
+        status: one word per sample.
+        delta: witnesses of `upper`, shaped like x.
         seconds: wall time of every stage.
 
     robust: lower > 0. broken: the witness has a margin below minus its rounding error. tie: both ends are
@@ -54,7 +56,9 @@ def classify(lower: Tensor, upper: Tensor, error: Tensor, tolerance: Tensor) -> 
     """Statuses from brackets.
 
     Args:
-        lower, upper: (n,); error: (n,) rounding of upper; tolerance: (n,) what counts as zero in a tie.
+        lower, upper: (n,).
+        error: (n,) rounding of upper.
+        tolerance: (n,) what counts as zero in a tie.
     """
     wrong = lower > upper + error
     if bool(wrong.any()):

@@ -33,8 +33,9 @@ def status_curve(
     sample is certified about log2 of the number of radii times, its witness being tried first each time.
 
     Args:
-        ball: norm and box (its own tau is not used); radii: increasing; known: certificates that are there
-            already, by their radius; the others as in `certify`.
+        ball: norm and box (its own tau is not used).
+        radii: increasing.
+        known: certificates that are there already, by their radius; the others as in `certify`.
 
     Returns:
         one list of n statuses per radius.

@@ -41,7 +41,10 @@ def deep_bound(chain: Chain, x: Tensor, rows: Tensor, sample: Tensor, ball: Ball
     """Interval and linear-relaxation lower bounds (N,) of <row, output> over the ball.
 
     Args:
-        chain: layers; x: (n, ...) float64; rows: (N, outputs); sample: (N,) the sample each row belongs to.
+        chain: layers.
+        x: (n, ...) float64.
+        rows: (N, outputs).
+        sample: (N,) the sample each row belongs to.
 
     Returns:
         bounds from intervals alone, and from pulling lines back, both with rounding charged.

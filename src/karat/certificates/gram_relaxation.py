@@ -22,7 +22,10 @@ def certified_margins(net: GramNet, P: Tensor, y: Tensor, tau: float) -> Tensor:
         P and G were computed, so a float32 run pays for its own rounding.
 
     Args:
-        net: with ReLU or leaky ReLU, up to rotation; P: (k, m) products; y: (k,) labels; tau: radius.
+        net: with ReLU or leaky ReLU, up to rotation.
+        P: (k, m) products.
+        y: (k,) labels.
+        tau: radius.
 
     Returns:
         (k,) lower bounds in float64: positive means no perturbation in the ball changes the label.

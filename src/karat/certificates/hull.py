@@ -16,7 +16,8 @@ class Hull:
     """Points on the graph of g = c psi over [low, high] and the slopes of their lower convex hull.
 
     Args:
-        points: (..., P) increasing abscissae, first low and last high; values: (..., P) of g there;
+        points: (..., P) increasing abscissae, first low and last high.
+        values: (..., P) of g there.
         slopes: (..., P-1) nondecreasing slopes of the hull between neighbours.
 
     Exact for piecewise-linear psi, otherwise a guide for the ascent only: bounds come from `conjugate`.

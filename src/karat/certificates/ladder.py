@@ -52,12 +52,17 @@ def certify(
     linear relaxation.
 
     Args:
-        model: karat net or torch.nn.Module; x: (n, ...) samples; y: (n,) labels +-1, or class indices for
-            logits; ball: norm, radius (a number or (n,)), optional box; seconds_per_sample: for the search;
-        domains_per_sample: limit of the search instead of the time, whatever the machine's speed;
-        attack: instead of the strongest of karat's; start: (n, ...) perturbations to try first;
-        generator: of the attack's restarts, seeded with 0 when left out; tie_tolerance: margin that counts as
-            zero, relative to the sizes summed in it; listener: called with (stage, samples done, samples).
+        model: karat net or torch.nn.Module.
+        x: (n, ...) samples.
+        y: (n,) labels +-1, or class indices for logits.
+        ball: norm, radius (a number or (n,)), optional box.
+        seconds_per_sample: for the search.
+        domains_per_sample: limit of the search instead of the time, whatever the machine's speed.
+        attack: instead of the strongest of karat's.
+        start: (n, ...) perturbations to try first.
+        generator: of the attack's restarts, seeded with 0 when left out.
+        tie_tolerance: margin that counts as zero, relative to the sizes summed in it.
+        listener: called with (stage, samples done, samples).
 
     Returns:
         brackets, statuses, witnesses and the time of every stage.

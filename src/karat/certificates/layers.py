@@ -91,7 +91,8 @@ class Affine:
     """An affine map of (n, ...) samples, and the same map with absolute weights and no bias.
 
     Args:
-        layer: the torch layer, in float64; kind: linear, conv, norm, pool or flatten;
+        layer: the torch layer, in float64.
+        kind: linear, conv, norm, pool or flatten.
         terms: summands of one output, for the rounding bound.
     """
 

@@ -48,7 +48,9 @@ def solve_leaf(
     lambda_k slope_k + (upper) - (lower). They are a proposal only: the bound itself is `Space.bound`.
 
     Args:
-        hulls: (1, U, P) of the domain; low, high: (U,); seconds: time limit of the solver.
+        hulls: (1, U, P) of the domain.
+        low, high: (U,).
+        seconds: time limit of the solver.
     """
     W, z, slopes = space.W.numpy(), space.z.numpy(), hulls.slopes[0]
     bent = (slopes[:, -1] - slopes[:, 0] > 1e-12 * slopes.abs().amax(dim=1)).numpy()

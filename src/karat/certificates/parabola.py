@@ -17,7 +17,9 @@ class Graph:
     """g = c psi of every neuron at points from low to high, finer around the centre z, and between them.
 
     Args:
-        profile: psi; c, z: (U,); points, values: (U, P) increasing abscissae and g there.
+        profile: psi.
+        c, z: (U,).
+        points, values: (U, P) increasing abscissae and g there.
     """
 
     profile: Profile

@@ -127,7 +127,8 @@ def odd_profile(activation: Activation, b: float) -> Profile:
     concave on u < 0 and convex on u > 0 (the other way round for b > 0), for psi'' has the sign of -b u.
 
     Args:
-        activation: Relu or SmoothedRelu; b: the shared bias, added.
+        activation: Relu or SmoothedRelu.
+        b: the shared bias, added.
 
     Ref: purification, Sec 4
     """

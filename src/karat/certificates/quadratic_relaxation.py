@@ -82,7 +82,9 @@ class Quadric:
     """Q = F' F through the eigenvalues of F F'.
 
     Args:
-        F: (k, d) rows sqrt(lam_s) w_s; values, vectors: of F F'; top: sure to be at least eigmax(Q);
+        F: (k, d) rows sqrt(lam_s) w_s.
+        values, vectors: of F F'.
+        top: sure to be at least eigmax(Q).
         trace: of Q, what its roundings are relative to.
     """
 

@@ -23,8 +23,8 @@ class RadiusBracket:
     """certified <= smallest radius with a margin <= 0 <= broken, per sample.
 
     Args:
-        certified: (n,) a radius proven robust, 0 if none (also for misclassified samples);
-        broken: (n,) length of a witness whose margin is negative beyond rounding, inf if none was found;
+        certified: (n,) a radius proven robust, 0 if none (also for misclassified samples).
+        broken: (n,) length of a witness whose margin is negative beyond rounding, inf if none was found.
         delta: that witness.
     """
 
@@ -46,7 +46,8 @@ def minimal_radius_bracket(
     """Bisect between the largest radius certified and the shortest witness known.
 
     Args:
-        ball: norm and box, its tau the largest radius looked at; seconds_per_sample: for all rounds together;
+        ball: norm and box, its tau the largest radius looked at.
+        seconds_per_sample: for all rounds together.
         rtol: relative width at which a bracket is narrow enough.
 
     Every certificate that finds a shorter witness lowers the upper end, and each round starts its attack from

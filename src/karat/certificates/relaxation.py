@@ -19,7 +19,8 @@ def dual_bound(problem: Problem, alpha: Tensor, interval: tuple[Tensor, Tensor] 
     gamma_k (|offset| + sum |h| + sum |alpha| (|W||x| + |b| + 2 tau |w|_q)), k = 2 (d + m + 8).
 
     Args:
-        alpha: (n, m) slopes; interval: (n, m) ends of the preactivations, the ball's own when left out.
+        alpha: (n, m) slopes.
+        interval: (n, m) ends of the preactivations, the ball's own when left out.
 
     Returns:
         (n,) bounds.

@@ -23,7 +23,10 @@ def slope_norm(W: Tensor, low: Tensor, high: Tensor, p: float, *, rounds: int = 
     ascent); any positive ones are sound, the best give the Shor (LipSDP) value.
 
     Args:
-        W: (m, d); low, high: (m,) with low <= high; p: norm of the ball; rounds: of the block ascent.
+        W: (m, d).
+        low, high: (m,) with low <= high.
+        p: norm of the ball.
+        rounds: of the block ascent.
 
     Returns:
         the bound, infinite if an interval is.

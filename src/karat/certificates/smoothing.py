@@ -51,7 +51,8 @@ def smoothed_certificate(
     abstains.
 
     Args:
-        model: returns (n,) or (n, 1) for labels +-1, or logits (n, classes); x: (n, ...).
+        model: returns (n,) or (n, 1) for labels +-1, or logits (n, classes).
+        x: (n, ...).
 
     Reading: this is another classifier than f, and the statement fails with probability p_fail per sample;
         never put it into the bracket of f. An output of exactly 0 votes for no label.

@@ -18,11 +18,16 @@ class Space:
     """A single sample over the coordinates and neurons that matter.
 
     Args:
-        problem: the sample's own problem, one row; unstable: (U,) indices of neurons that are not linear;
-        W: (U, k) their weights in the coordinates of the search; basis: (d, k) orthonormal, or None if k = d;
-        z, c, low, high, magnitude: (U,) of the unstable neurons; fixed: (k,), const: linear part;
-        ball: of the search coordinates, radius a number; residual: (U + 1,) rounding of the change of basis,
-        times tau; scale: magnitude of the folded terms; curvature: of the Gram matrix.
+        problem: the sample's own problem, one row.
+        unstable: (U,) indices of neurons that are not linear.
+        W: (U, k) their weights in the coordinates of the search.
+        basis: (d, k) orthonormal, or None if k = d.
+        z, c, low, high, magnitude: (U,) of the unstable neurons.
+        fixed: (k,), const: linear part.
+        ball: of the search coordinates, radius a number.
+        residual: (U + 1,) rounding of the change of basis, times tau.
+        scale: magnitude of the folded terms.
+        curvature: of the Gram matrix.
     """
 
     problem: Problem

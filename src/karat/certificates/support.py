@@ -18,7 +18,9 @@ def support(g: Tensor, ball: Ball, x: Tensor | None = None) -> Tensor:
         p = inf and box:  sum_j max(g_j low_j, g_j high_j), low and high the ends of the interval of delta_j
 
     Args:
-        g: (N, d); ball: its tau (N,) or a number; x: (N, d), needed with a box.
+        g: (N, d).
+        ball: its tau (N,) or a number.
+        x: (N, d), needed with a box.
     """
     tau = ball.radius(g)
     plain = tau * norm(g, dual_exponent(ball.p))

@@ -28,8 +28,9 @@ class Target:
     """Samples of one model over one ball.
 
     Args:
-        classifier: of the float64 model; x: (n, ...), y: (n,), ball: all in float64;
-        problem: the two-layer problems, or None for a deeper model, then `chain` and `rows` are set;
+        classifier: of the float64 model.
+        x: (n, ...), y: (n,), ball: all in float64.
+        problem: the two-layer problems, or None for a deeper model, then `chain` and `rows` are set.
         owner: (N,) the sample each problem (or row) belongs to.
     """
 

@@ -26,7 +26,9 @@ class Tightening(Protocol):
         """Bounds (N, U) on <w_j, delta> and -<w_j, delta> over the ball where side <w_i, delta> >= distance.
 
         Args:
-            neuron: (N,) the indices i; side: (N,) +1 or -1; distance: (N,), all of the search coordinates.
+            neuron: (N,) the indices i.
+            side: (N,) +1 or -1.
+            distance: (N,), all of the search coordinates.
         """
         ...
 

@@ -26,7 +26,11 @@ class Ridge:
     """f_j(x) = offset_j + sum_s A_js psi(<w_s, x> + b_s): one row of A for a scalar net, one per logit else.
 
     Args:
-        W: (m, d); b: (m,); A: (outputs, m); offset: (outputs,), all float64; profile: psi.
+        W: (m, d).
+        b: (m,).
+        A: (outputs, m).
+        offset: (outputs,), all float64.
+        profile: psi.
     """
 
     W: Tensor

@@ -22,7 +22,8 @@ class Radii:
     """One radius for all samples and those of the curve around it, or one radius per sample.
 
     Args:
-        main: the radius that brackets and witnesses are for; curve: increasing, holds `main`;
+        main: the radius that brackets and witnesses are for.
+        curve: increasing, holds `main`.
         own: (n,) the samples' own radii; then there is no curve.
     """
 

@@ -22,7 +22,8 @@ class Outcome:
     """Everything that was found out.
 
     Args:
-        found: at the main radius, or at the samples' own; statuses: one list per radius of the curve;
+        found: at the main radius, or at the samples' own.
+        statuses: one list per radius of the curve.
         least: smallest adversarial radii, if asked for.
     """
 

@@ -19,7 +19,9 @@ def project_to_box_ball(delta: Tensor, tau: Tensor, p: float, low: Tensor, high:
     for p = 2 and clip(size - level, 0, room) for p = 1, at the s or level that meets the budget.
 
     Args:
-        delta: (n, d) points; low, high: (n, d) with low <= 0 <= high; tau: (n,) radii.
+        delta: (n, d) points.
+        low, high: (n, d) with low <= 0 <= high.
+        tau: (n,) radii.
     """
     if p == math.inf:
         bound = tau.unsqueeze(1)

@@ -23,7 +23,8 @@ class Cap:
     projections end on the sphere.
 
     Args:
-        tau: chordal radius in [0, 2]; 2 is the whole sphere; box: always none.
+        tau: chordal radius in [0, 2]; 2 is the whole sphere.
+        box: always none.
 
     >>> Cap(2.5)
     Traceback (most recent call last):

@@ -81,7 +81,7 @@ def require_settings(config: Any, *, infinite: Collection[str] = ()) -> None:
     """Refuse settings with which no run can begin: NaN, and numbers that single precision cannot work with.
 
     Args:
-        config: dataclass whose numbers, also those in tuples, are looked at;
+        config: dataclass whose numbers, also those in tuples, are looked at.
         infinite: names of settings for which infinity has a meaning.
 
     >>> from dataclasses import dataclass

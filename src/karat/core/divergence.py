@@ -10,7 +10,8 @@ class Diverged(ArithmeticError):
     stack trace.
 
     Args:
-        step: of training, None if only the result shows it; what: is not finite, without a full stop.
+        step: of training, None if only the result shows it.
+        what: is not finite, without a full stop.
     """
 
     def __init__(self, step: int | None, what: str) -> None:
@@ -30,7 +31,7 @@ def settle(values: Mapping[str, Any], undefined: Collection[str] = ()) -> dict[s
     NaN or infinity means that the run diverged.
 
     Args:
-        values: name -> number, text, None, or lists and mappings of them;
+        values: name -> number, text, None, or lists and mappings of them.
         undefined: the declared names, at any depth.
 
     >>> settle({"loss": 0.5, "flip": [math.nan, math.inf]}, ["flip"])

@@ -25,7 +25,8 @@ def reading(path: str | Path, kind: str) -> Iterator[None]:
     """Turn whatever goes wrong in here into one sentence about the file.
 
     Args:
-        path: the file that is read; kind: what it should be, such as "an .npz file".
+        path: the file that is read.
+        kind: what it should be, such as "an .npz file".
     """
     try:
         with warnings.catch_warnings():
@@ -43,7 +44,9 @@ def require_affordable(size: int, path: str | Path, name: str | None = None) -> 
     """Refuse what would take far more memory than its file is long.
 
     Args:
-        size: bytes in memory; path: the file they come from; name: of the array, the whole file when None.
+        size: bytes in memory.
+        path: the file they come from.
+        name: of the array, the whole file when None.
     """
     path = Path(path)
     most = max(SMALL, GROWTH * path.stat().st_size if path.is_file() else 0)

@@ -128,7 +128,9 @@ def degree_weights(profile: Profile, d: int, degrees: int, *, nodes: int = 600) 
     A degree with eigenvalue 0 is missing from the kernel's function space.
 
     Args:
-        d: at least 3; degrees: largest degree; nodes: of the Gauss-Gegenbauer rule.
+        d: at least 3.
+        degrees: largest degree.
+        nodes: of the Gauss-Gegenbauer rule.
     """
     require_integer(d, "d", "degree_weights", minimum=3)
     require_integer(degrees, "degrees", "degree_weights", minimum=0)

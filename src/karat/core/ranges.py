@@ -8,7 +8,7 @@ import math
 from collections.abc import Callable, Iterator
 from functools import cache
 from types import NoneType, UnionType
-from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 from annotated_types import Ge, Gt, Interval, Le, Lt, MinLen, MultipleOf
 
@@ -84,7 +84,7 @@ def check_fields(instance: Any) -> None:
     Args:
         instance: of a dataclass.
     """
-    for name, hint in _declared(type(instance)).items():
+    for name, hint in _declared(cast(Any, type(instance))).items():
         _check(getattr(instance, name), hint, (), name, type(instance).__name__)
 
 
@@ -92,7 +92,7 @@ def _check_settings(instance: Any) -> None:
     check_fields(instance)
     unbounded = {
         name
-        for name, hint in _declared(type(instance)).items()
+        for name, hint in _declared(cast(Any, type(instance))).items()
         if any(_unbounded(mark) for mark in _marks(hint))
     }
     require_settings(instance, infinite=unbounded)

@@ -155,7 +155,9 @@ def crossing_point(
     counts as above it.
 
     Args:
-        x: (g,) increasing grid; curves: (seeds, g) one curve per seed; level: value to cross.
+        x: (g,) increasing grid.
+        curves: (seeds, g) one curve per seed.
+        level: value to cross.
 
     Returns:
         mean crossing and interval; a single seed gives an infinite interval.

@@ -30,7 +30,7 @@ def read_tensor_file(path: str | Path, *, trust_pickle: bool = False) -> Any:
     known after `plain_tensor` or `tensors_of`.
 
     Args:
-        path: .pt, .pth, .ckpt or .bin written by `torch.save`, .safetensors, or .npz;
+        path: .pt, .pth, .ckpt or .bin written by `torch.save`, .safetensors, or .npz.
         trust_pickle: run the code that a .pt file asks for; only for files whose maker you trust.
 
     Raises:
@@ -67,7 +67,9 @@ def plain_tensor(value: Any, name: str, path: str | Path) -> Tensor:
     """The value as a table of numbers in memory that costs about as much as its file is long.
 
     Args:
-        value: what stands under the name; name: in the file; path: of the file.
+        value: what stands under the name.
+        name: in the file.
+        path: of the file.
     """
     if not isinstance(value, Tensor):
         raise FileError(f"`{path}` must hold tensors by name; `{name}` is {type(value).__name__}.")

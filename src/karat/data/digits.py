@@ -35,7 +35,9 @@ def load_digits(
         MNIST keeps its own split.
 
     Args:
-        source: "embedded" or "mnist"; train: which part; classes: two different digits.
+        source: "embedded" or "mnist".
+        train: which part.
+        classes: two different digits.
     """
     require_choice(source, "source", "load_digits", ("embedded", "mnist"))
     for digit in classes:
@@ -55,7 +57,8 @@ def resize(x: Tensor, side: int) -> Tensor:
     Padding changes the dimension that a network sees and nothing else, which makes it the cleaner control.
 
     Args:
-        x: (n, 784); side: 1 to 28 averages, above pads.
+        x: (n, 784).
+        side: 1 to 28 averages, above pads.
 
     >>> resize(torch.ones(1, 784), 5).shape
     torch.Size([1, 25])

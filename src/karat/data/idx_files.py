@@ -16,7 +16,8 @@ def read_idx(path: Path, *sizes: int) -> np.ndarray:
     """Return the array of a gzipped IDX file, (n, *sizes), if it holds exactly what its header says.
 
     Args:
-        path: the file; sizes: of one item, nothing for labels.
+        path: the file.
+        sizes: of one item, nothing for labels.
     """
     if not path.is_file():
         raise FileError(f"`{path}`: No such file.")

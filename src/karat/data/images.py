@@ -48,7 +48,9 @@ def load_images(
     in the order of the files, classes mixed or not: shuffle before drawing batches.
 
     Args:
-        name: one of `SETS`; train: which part; classes: keep indices below this, all when None.
+        name: one of `SETS`.
+        train: which part.
+        classes: keep indices below this, all when None.
     """
     require_choice(name, "name", "load_images", SETS)
     if name in ("digits", "mnist"):

@@ -25,7 +25,10 @@ class Chosen:
     """Samples taken out of a larger set.
 
     Args:
-        x: (n, ...) inputs; y: (n,) labels; places: (n,) which of the set they are; total: size of the set.
+        x: (n, ...) inputs.
+        y: (n,) labels.
+        places: (n,) which of the set they are.
+        total: size of the set.
     """
 
     x: Tensor
@@ -44,8 +47,9 @@ def load_samples(
     are often sorted by class.
 
     Args:
-        source: path of a file, or one of `NAMES`; count: how many, all when None; trust_pickle: see
-            `read_tensor_file`.
+        source: path of a file, or one of `NAMES`.
+        count: how many, all when None.
+        trust_pickle: see `read_tensor_file`.
 
     Returns:
         x in float32 (float64 stays), and y: whole numbers as class indices, other numbers as they are.

@@ -37,10 +37,11 @@ class Target:
     """The question a sweep asks of every config: is the mean of a value above or below a level?
 
     Args:
-        value: name of the measured value; level: the number it is compared with;
+        value: name of the measured value.
+        level: the number it is compared with.
         confidence: of each config's interval, whenever its seeds stop; they are not corrected for the number
-            of configs;
-        assume: `gaussian`, as every interval over seeds in karat, or `bounded`: nothing but values in [0, 1];
+            of configs.
+        assume: `gaussian`, as every interval over seeds in karat, or `bounded`: nothing but values in [0, 1].
         least: seeds of every config before its first verdict.
     """
 
@@ -102,7 +103,9 @@ class Adaptive:
     """A feed that gives the next seed to the open config with the fewest, up to a number of seeds.
 
     Args:
-        firsts: one cell per config; target: when a config is decided; seeds: the most a config may get;
+        firsts: one cell per config.
+        target: when a config is decided.
+        seeds: the most a config may get.
         known: records there are already.
     """
 

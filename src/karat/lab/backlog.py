@@ -30,9 +30,9 @@ class Backlog:
     What another driver has in hand is left to it. If that driver dies the cell is free again at once.
 
     Args:
-        feed: the cells wanted;
-        store: asked again before each is handed out;
-        reservations: of all drivers on the store;
+        feed: the cells wanted.
+        store: asked again before each is handed out.
+        reservations: of all drivers on the store.
         sources: see `Store.missing`.
     """
 

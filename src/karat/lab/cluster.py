@@ -34,9 +34,9 @@ class Dask:
     people you trust.
 
     Args:
-        scheduler: address, tcp://HOST:8786; None starts a cluster inside this process;
-        workers: cells at a time of that cluster; an existing one has as many as its workers have threads;
-        limit: seconds after which a cell is stopped and counts as failed, None for no limit;
+        scheduler: address, tcp://HOST:8786; None starts a cluster inside this process.
+        workers: cells at a time of that cluster; an existing one has as many as its workers have threads.
+        limit: seconds after which a cell is stopped and counts as failed, None for no limit.
         say: told in one sentence of a cell that takes unusually long and of a cluster without workers.
     """
 

@@ -57,7 +57,8 @@ class CostModel:
     seeds of a config the lower median counts, for it is free of the start-up of a process.
 
     Args:
-        axes: of the sweep; records: of its cells, at least one.
+        axes: of the sweep.
+        records: of its cells, at least one.
     """
 
     def __init__(self, axes: Axes, records: Sequence[Record]) -> None:
@@ -82,7 +83,8 @@ class CostModel:
         """Return the cost of so many cells of each config.
 
         Args:
-            configs: config hash -> JSON; cells: config hash -> how many of its cells are to be computed.
+            configs: config hash -> JSON.
+            cells: config hash -> how many of its cells are to be computed.
         """
         counts = np.array([float(cells[key]) for key in configs])
         features = np.array([self._features(config) for config in configs.values()])

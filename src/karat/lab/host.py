@@ -36,8 +36,10 @@ class Answer:
     """The record of a cell as a line of JSON, or how the child came to its end.
 
     Args:
-        line: the record; reason: why there is none; started: whether the child came to life;
-        over_limit: whether the cell was stopped for taking too long;
+        line: the record.
+        reason: why there is none.
+        started: whether the child came to life.
+        over_limit: whether the cell was stopped for taking too long.
         forsaken: whether the child was ended because its driver was silent.
     """
 
@@ -52,7 +54,9 @@ def answer(request: str, session: str, path: list[str], limit: float | None = No
     """Compute one cell in a child and return its record; called by Dask in a thread of its worker.
 
     Args:
-        request: the cell as a line of JSON; session: names the driver; path: where its modules lie;
+        request: the cell as a line of JSON.
+        session: names the driver.
+        path: where its modules lie.
         limit: seconds after which the cell is stopped.
     """
     child = _take(session)

@@ -27,10 +27,10 @@ class Health:
     """What `verify` found.
 
     Args:
-        schema: version of the layout;
-        records: how many there are;
+        schema: version of the layout.
+        records: how many there are.
         without_digest: how many of them were written before there were digests: a digit that has changed in
-            them since would not be noticed;
+            them since would not be noticed.
         problems: one line each.
     """
 
@@ -68,8 +68,8 @@ class Salvage:
     """What `repair` did.
 
     Args:
-        records: how many were saved;
-        left: what could be read but is damaged -> why; it stays in the damaged file alone;
+        records: how many were saved.
+        left: what could be read but is damaged -> why; it stays in the damaged file alone.
         backup: where that file was put.
     """
 

@@ -28,8 +28,8 @@ class Local:
     guard.
 
     Args:
-        workers: number of processes, each on one thread;
-        limit: seconds after which a cell is stopped and counts as failed, None for no limit;
+        workers: number of processes, each on one thread.
+        limit: seconds after which a cell is stopped and counts as failed, None for no limit.
         say: told in one sentence of a cell that runs unusually long.
     """
 

@@ -42,8 +42,9 @@ class RichProgress:
     """A live bar with experiment, cells per second and time left; without a terminal, a line now and then.
 
     Args:
-        console: where to, by default standard error, so that standard output stays clean;
-        every: seconds between plain lines; clock: monotone seconds.
+        console: where to, by default standard error, so that standard output stays clean.
+        every: seconds between plain lines.
+        clock: monotone seconds.
     """
 
     def __init__(
@@ -63,7 +64,8 @@ class RichProgress:
         """Take the time left from what cells cost: in a sweep from small to large their number misleads.
 
         Args:
-            cost: seconds of a record's cell, up to a factor; seconds: those of all cells still to come.
+            cost: seconds of a record's cell, up to a factor.
+            seconds: those of all cells still to come.
         """
         self._cost, self._due, self._paid, self._since = cost, seconds, 0.0, self._clock()
 

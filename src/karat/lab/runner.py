@@ -32,9 +32,12 @@ def run_cells(
     on one thread, so numbers depend neither on `workers` nor on the engine.
 
     Args:
-        cells: what to compute; store: where records are kept;
-        workers: processes, one per core by default, 0 for this one; engine: what computes instead;
-        progress: listener; fresh: compute again what other source code has computed.
+        cells: what to compute.
+        store: where records are kept.
+        workers: processes, one per core by default, 0 for this one.
+        engine: what computes instead.
+        progress: listener.
+        fresh: compute again what other source code has computed.
 
     Returns:
         one record per cell; failed cells have theirs too and are tried again by the next call.

@@ -37,7 +37,8 @@ def connected(address: str | None, workers: int) -> Iterator[Any]:
     """A client of the scheduler at an address, or of a cluster inside this process that ends with it.
 
     Args:
-        address: tcp://HOST:PORT, None for a cluster of one's own; workers: cells at a time of that cluster.
+        address: tcp://HOST:PORT, None for a cluster of one's own.
+        workers: cells at a time of that cluster.
     """
     try:
         from dask import config

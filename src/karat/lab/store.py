@@ -46,7 +46,8 @@ class Store:
     `damaged` names it.
 
     Args:
-        path: the file, made with its folder when missing; read_only: never write; the file must exist.
+        path: the file, made with its folder when missing.
+        read_only: never write; the file must exist.
     """
 
     def __init__(self, path: str | Path, *, read_only: bool = False) -> None:
@@ -105,7 +106,8 @@ class Store:
         Done and diverged cells are finished, whatever version of karat computed them; failed ones are not.
 
         Args:
-            cells: what is wanted; sources: if given, records of other source code do not count either.
+            cells: what is wanted.
+            sources: if given, records of other source code do not count either.
         """
         finished = self._keys(cells, sources)
         return list({cell.key: cell for cell in cells if cell.key not in finished}.values())

@@ -16,7 +16,7 @@ class StoreFile:
     """An open store file, counted among its writers unless it is only read.
 
     Args:
-        path: the file as the user calls it;
+        path: the file as the user calls it.
         read_only: never write.
     """
 

@@ -24,8 +24,10 @@ class Group:
     """The records of one config.
 
     Args:
-        config: strict JSON of the config; varied: its settings that differ between the groups;
-        statuses: status -> number of seeds; averages: value name -> average over the finished seeds.
+        config: strict JSON of the config.
+        varied: its settings that differ between the groups.
+        statuses: status -> number of seeds.
+        averages: value name -> average over the finished seeds.
     """
 
     config: dict[str, Any]

@@ -26,7 +26,9 @@ class Sweep:
     """Every config of a grid times the same seeds.
 
     Args:
-        experiment: name; scale: the preset it grew from; cells: all of them;
+        experiment: name.
+        scale: the preset it grew from.
+        cells: all of them.
         target: asks for adaptive seeds, of which `cells` then holds the most there may be.
     """
 
@@ -72,9 +74,12 @@ class Outcome:
     """How a sweep ended.
 
     Args:
-        planned: cells of the full grid; statuses: status -> cells; computed: cells of this call;
-        failed: those of them without a result;
-        saved: planned cells that adaptive seeds made needless; sides: above, below, open -> configs;
+        planned: cells of the full grid.
+        statuses: status -> cells.
+        computed: cells of this call.
+        failed: those of them without a result.
+        saved: planned cells that adaptive seeds made needless.
+        sides: above, below, open -> configs.
         decisions: with a target, for every config its settings on the axes, side, interval and seeds.
     """
 
@@ -103,9 +108,13 @@ def run_sweep(
     their first seed before any gets its second, so that a map drawn at any time covers the whole grid.
 
     Args:
-        sweep: what to compute; store: where records are kept; engine: what computes; progress: listener;
-        fresh: compute again what other source code has computed;
-        calibrated: told what the rest will cost; only_calibrate: stop after that.
+        sweep: what to compute.
+        store: where records are kept.
+        engine: what computes.
+        progress: listener.
+        fresh: compute again what other source code has computed.
+        calibrated: told what the rest will cost.
+        only_calibrate: stop after that.
     """
     plan = sweep.plan()
     store.put_sweep(plan["name"], sweep.experiment, plan)

@@ -33,7 +33,7 @@ class Watch:
     """The clock over the cells in hand.
 
     Args:
-        say: told of a cell that runs unusually long, again whenever that time has doubled;
+        say: told of a cell that runs unusually long, again whenever that time has doubled.
         clock: monotone seconds.
     """
 

@@ -19,7 +19,8 @@ class AlexNet(nn.Module):
         32 x 32 images.
 
     Args:
-        width: all layers have width * (64, 192, 384, 256, 256) filters; classes: logits.
+        width: all layers have width * (64, 192, 384, 256, 256) filters.
+        classes: logits.
 
     Ref: purification, Fig 1
     """

@@ -71,7 +71,9 @@ class QuadraticNets(nn.Module):
     Training the sum of their losses with a per-coordinate optimiser trains each as if it were alone.
 
     Args:
-        sizes: hidden units of each network; d: inputs; classes: outputs.
+        sizes: hidden units of each network.
+        d: inputs.
+        classes: outputs.
 
     Ref: features, Sec E.5
     """

@@ -15,7 +15,10 @@ class Deep:
     """x^(0) = A x (no activation), x^(h) = phi(W^(h) x^(h-1)) for h = 1..H, f = <a, x^(H)>.
 
     Args:
-        A: (m, d) first matrix; layers: H matrices (m, m); a: (m,) output weights; activation: phi.
+        A: (m, d) first matrix.
+        layers: H matrices (m, m).
+        a: (m,) output weights.
+        activation: phi.
 
     Reading: the paper trains the H square layers only; `parameters` names all tensors, the trainer chooses.
 

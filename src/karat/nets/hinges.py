@@ -14,7 +14,11 @@ class Hinges:
     """margin(x) = sign * (offset + sum_s weight_s phi(<w_s, x> + bias_s)), phi(z) = max(z, slope z).
 
     Args:
-        W: (m, d); bias, weight: (m,); offset: (); slope: of phi below zero; sign: (n,) labels +-1.
+        W: (m, d).
+        bias, weight: (m,).
+        offset: ().
+        slope: of phi below zero.
+        sign: (n,) labels +-1.
     """
 
     W: Tensor

@@ -85,7 +85,8 @@ def paired(
     """Neurons in pairs with equal weights and biases and opposite output weights: f = 0 at the start.
 
     Args:
-        m: stored neurons, both halves counted; sd_W, sd_b: standard deviations of weights and biases;
+        m: stored neurons, both halves counted.
+        sd_W, sd_b: standard deviations of weights and biases.
         sd_a: standard deviation of the output weights, or None for signs +-1.
 
     Reading: zero up to rounding, as in `symmetric`. Convergence has sd_W = 1, signs, scale = 1/sqrt m;

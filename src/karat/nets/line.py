@@ -17,8 +17,11 @@ class Line:
     """The margin on the rays x + t direction: sign * (offset + sum_s weight_s phi(start_s + t slope_s)).
 
     Args:
-        start, slope: (n, m) preactivations at t = 0 and their derivatives; weight: (m,);
-        offset: (); sign: (n,) labels +-1; activation: phi.
+        start, slope: (n, m) preactivations at t = 0 and their derivatives.
+        weight: (m,).
+        offset: ().
+        sign: (n,) labels +-1.
+        activation: phi.
     """
 
     start: Tensor
@@ -37,7 +40,8 @@ def line(net: Any, x: Tensor, direction: Tensor, sign: Tensor) -> Line | None:
     Reading: a pair of `OddTwoLayer` is two neurons of weights +1 and -1; a linear net is relu(z) - relu(-z).
 
     Args:
-        x, direction: (n, d); sign: (n,) labels +-1 in the dtype of x.
+        x, direction: (n, d).
+        sign: (n,) labels +-1 in the dtype of x.
     """
     if type(net) is TwoLayer:
         offset = x.new_zeros(()) if net.c is None else net.c

@@ -16,7 +16,8 @@ class Linear:
     """f(x) = <w, x> + c.
 
     Args:
-        w: (d,) weights; c: () offset or None.
+        w: (d,) weights.
+        c: () offset or None.
 
     >>> Linear(torch.tensor([3.0, 4.0]))(torch.eye(2))
     tensor([3., 4.])

@@ -16,7 +16,8 @@ class OddTwoLayer:
     """f(x) = sum_i [phi(<w_i, x> + b) - phi(-<w_i, x> + b)], so f(-x) = -f(x); phi = E_rho relu(. + rho).
 
     Args:
-        W: (m, d) weights, a row per pair of neurons; b: () shared bias, added (negative in the paper's nets);
+        W: (m, d) weights, a row per pair of neurons.
+        b: () shared bias, added (negative in the paper's nets).
         sigma_rho: standard deviation of the neuron noise; 0 is the plain ReLU.
 
     Symbols: the paper's bias is positive and subtracted: its b is -b here. Output weights are 1, there is no

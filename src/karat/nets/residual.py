@@ -32,7 +32,9 @@ class ResidualNet(nn.Module):
     """A 3 x 3 stem, stages of basic blocks that halve the resolution from one to the next, a linear head.
 
     Args:
-        width: filters of the stem; widths: filters of each stage; blocks: of each stage;
+        width: filters of the stem.
+        widths: filters of each stage.
+        blocks: of each stage.
         preactivation: norm and ReLU in front of the convolutions, and once more before the head.
 
     Reading: as in `AlexNet`, pixels in [0, 1] are normalised inside.

@@ -16,9 +16,12 @@ class TwoLayer:
     """f(x) = scale * sum_s a_s phi(<w_s, x> + b_s) + c.
 
     Args:
-        W: (m, d) hidden weights, a row per neuron; a: (m,) output weights;
-        b: (m,) hidden biases, added, or None; c: () output bias or None;
-        activation: phi; scale: 1 or 1/sqrt m, always explicit.
+        W: (m, d) hidden weights, a row per neuron.
+        a: (m,) output weights.
+        b: (m,) hidden biases, added, or None.
+        c: () output bias or None.
+        activation: phi.
+        scale: 1 or 1/sqrt m, always explicit.
 
     Symbols: lazy and benign write W with neurons as columns; their net has b = c = None, scale = 1/sqrt m.
 

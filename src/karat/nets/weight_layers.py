@@ -15,7 +15,8 @@ class WeightLayer:
     """The weights of one layer.
 
     Args:
-        name: in `module.named_modules()`; kind: conv, pointwise (1 x 1), linear, attention or matrix;
+        name: in `module.named_modules()`.
+        kind: conv, pointwise (1 x 1), linear, attention or matrix.
         weight: (m, ...) detached, one entry per neuron or filter.
     """
 

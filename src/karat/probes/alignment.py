@@ -34,7 +34,10 @@ def spherical_means(
     """Unit centres (count, d) and memberships (n,) that maximise the mean cosine to one's own centre.
 
     Args:
-        directions: (n, d); count: clusters; rounds: of Lloyd's alternation; starts: random starts, best kept.
+        directions: (n, d).
+        count: clusters.
+        rounds: of Lloyd's alternation.
+        starts: random starts, best kept.
     """
     require_integer(count, "count", "spherical_means", minimum=1)
     v = directions.double()

@@ -16,7 +16,8 @@ class Density:
     """Means over a set of vectors of what their coefficients in one basis say.
 
     Args:
-        participation: effective number of coefficients; k90: how many of the largest hold 90 % of the energy;
+        participation: effective number of coefficients.
+        k90: how many of the largest hold 90 % of the energy.
         leading: energy share of the basis' first 50 elements (slowest waves, largest components).
     """
 

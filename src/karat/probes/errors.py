@@ -54,7 +54,9 @@ def flipped_errors(
     The attack's errors are lower bounds on the worst case: a perturbation it misses is not counted.
 
     Args:
-        x: (n, d) test inputs; y_clean: (n,) their labels before flipping; ball, method: the attack.
+        x: (n, d) test inputs.
+        y_clean: (n,) their labels before flipping.
+        ball, method: the attack.
     """
 
     def attacked(y: Tensor) -> float:

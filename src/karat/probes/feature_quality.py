@@ -19,8 +19,10 @@ class BestClassifier:
     """A linear classifier on standardised features, with an intercept.
 
     Args:
-        loss: its mean hinge loss on the sample, the smallest possible; weights, intercept: on the features
-            as given; rank: number of features that are no constants; largest: max |weights|.
+        loss: its mean hinge loss on the sample, the smallest possible.
+        weights, intercept: on the features as given.
+        rank: number of features that are no constants.
+        largest: max |weights|.
     """
 
     loss: float
@@ -45,7 +47,8 @@ def smallest_hinge(H: Tensor, y: Tensor) -> BestClassifier:
     not how fast a learner gets there.
 
     Args:
-        H: (n, N) features, fewer than samples; y: (n,) labels.
+        H: (n, N) features, fewer than samples.
+        y: (n,) labels.
 
     Ref: features, Lem 23
     """
@@ -76,7 +79,8 @@ def smallest_weights(H: Tensor, y: Tensor) -> float:
     """min |a|_inf such that y_i <a, h_i> >= 1 for every sample, infinite if no a does; without intercept.
 
     Args:
-        H: (n, N) features; y: (n,) labels.
+        H: (n, N) features.
+        y: (n,) labels.
 
     Ref: features, Lem 23
     """

@@ -45,7 +45,8 @@ def angles_between(A: Tensor, B: Tensor, live: Tensor) -> Angles:
     """theta(a_i, b_i) over live rows.
 
     Args:
-        A, B: (m, dim) filters; live: (m,) booleans, at least one true.
+        A, B: (m, dim) filters.
+        live: (m,) booleans, at least one true.
 
     Ref: purification, Fig 2
     """

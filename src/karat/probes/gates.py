@@ -16,10 +16,12 @@ class Gate:
     """One rectifier in the order of the forward pass.
 
     Args:
-        name: of the rectifier; layer: the last layer with weights called before it, None if there is none;
-        active_before, active_after: share of positive pre-activations; units: per input;
-        changed: share of (input, unit) pairs whose sign differs between the nets; chance: the same if the
-            signs of the two nets were unrelated, given how often each is positive.
+        name: of the rectifier.
+        layer: the last layer with weights called before it, None if there is none.
+        active_before, active_after: share of positive pre-activations.
+        units: per input.
+        changed: share of (input, unit) pairs whose sign differs between the nets.
+        chance: the same if the signs of the two nets were unrelated, given how often each is positive.
     """
 
     name: str

@@ -24,7 +24,8 @@ def largest_gradient_change(
     gradient, and random directions.
 
     Args:
-        x: (n, d); tau: radius, a number or (n,).
+        x: (n, d).
+        tau: radius, a number or (n,).
 
     Ref: lazy, Lem 4.4
     """
@@ -61,7 +62,8 @@ def gradient_change_bound(net: TwoLayer, x: Tensor, tau: float | Tensor) -> Tens
         |sum_{s in S} +-a_s w_s| <= |W_S|_op sqrt|S|,   S = {s : |z_s| <= tau |w_s|}
 
     Args:
-        x: (n, d); tau: radius, a number or (n,).
+        x: (n, d).
+        tau: radius, a number or (n,).
     """
     require_shape(x, "x", (None, net.d))
     radius = torch.as_tensor(tau, dtype=x.dtype).expand(len(x)).unsqueeze(1)

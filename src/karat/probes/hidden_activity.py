@@ -39,7 +39,8 @@ def activation_patterns(module: nn.Module, x: Tensor, *, batch_size: int = 250) 
     call on ("stages.0.1", "stages.0.1:2"). The module runs in evaluation mode, without gradients.
 
     Args:
-        x: (n, ...) inputs; batch_size: how many at a time.
+        x: (n, ...) inputs.
+        batch_size: how many at a time.
     """
     require_integer(batch_size, "batch_size", "activation_patterns", minimum=1)
     parts: dict[str, list[Tensor]] = {}

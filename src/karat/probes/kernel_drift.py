@@ -16,8 +16,9 @@ class KernelDrift:
     """Two kernels compared on the same inputs.
 
     Args:
-        alignment: <K, L> / (|K| |L|), 1 for equal directions; centred: the same after removing means, which
-            takes out what all inputs share; change: |L - K| / |K| in Frobenius norm.
+        alignment: <K, L> / (|K| |L|), 1 for equal directions.
+        centred: the same after removing means, which takes out what all inputs share.
+        change: |L - K| / |K| in Frobenius norm.
     """
 
     alignment: float
@@ -34,8 +35,9 @@ def tangent_kernel(model: nn.Module, x: Tensor, directions: Tensor) -> Tensor:
     trace kernel c times, without bias.
 
     Args:
-        model: returns (n,), (n, 1) or (n, outputs); its mode is left alone, so call `.eval()` first;
-        x: (n, ...); directions: (c, outputs).
+        model: returns (n,), (n, 1) or (n, outputs); its mode is left alone, so call `.eval()` first.
+        x: (n, ...).
+        directions: (c, outputs).
 
     Reading: gradients are taken one input and direction after the other, by plain autograd: slower than a
         vectorised Jacobian, and correct for every module that trains. Buffers such as running means do not

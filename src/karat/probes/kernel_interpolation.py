@@ -17,7 +17,8 @@ class KernelFunction:
     """g(x) = sum_j coefficients_j K(points_j, x), K the tangent kernel of an activation on the sphere.
 
     Args:
-        points: (N, d) unit vectors; coefficients: (N,).
+        points: (N, d) unit vectors.
+        coefficients: (N,).
     """
 
     activation: Activation
@@ -56,7 +57,8 @@ def interpolant(
     """The function of smallest norm through the targets, its Gram matrix lifted by a ridge.
 
     Args:
-        x: (N, d) unit vectors; targets: (N,).
+        x: (N, d) unit vectors.
+        targets: (N,).
     """
     require_number(ridge, "ridge", "interpolant", minimum=0)
     K = gram(profile_of(activation), x.double())

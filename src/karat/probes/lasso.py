@@ -18,9 +18,10 @@ class LassoPath:
     """Solutions for falling weights of the l1 norm, one row per weight and one column per target.
 
     Args:
-        ratios: (L,) weights in units of each target's largest correlation with an atom;
-        nonzeros: (L, n) exactly non-zero coefficients; errors: (L, n) squared error over squared length;
-        gaps: (L, n) duality gap over half the squared length, a bound on how far from optimal;
+        ratios: (L,) weights in units of each target's largest correlation with an atom.
+        nonzeros: (L, n) exactly non-zero coefficients.
+        errors: (L, n) squared error over squared length.
+        gaps: (L, n) duality gap over half the squared length, a bound on how far from optimal.
         codes: (L, n, D) the solutions.
     """
 
@@ -67,7 +68,10 @@ def lasso_path(
     the soft threshold. Atoms are made unit; atoms that are zero stay out.
 
     Args:
-        targets: (n, d); atoms: (D, d) rows; ratios: falling, in (0, 1); iterations: per weight.
+        targets: (n, d).
+        atoms: (D, d) rows.
+        ratios: falling, in (0, 1).
+        iterations: per weight.
 
     Reading: the paper minimises |x - A^T c|^2 + lambda |c|_1, so its lambda is twice the weight here; weights
         are relative to each target, which leaves the path unchanged by rescaling an image.

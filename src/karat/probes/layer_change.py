@@ -22,13 +22,18 @@ class LayerChange:
     """One layer before (w) and after (w'), and at the start (w0) where it is known; means over its live rows.
 
     Args:
-        m: rows; fan_in: numbers in a row; live: rows that are not nearly zero in either net;
-        chance: mean theta of unrelated directions, sqrt(2 / (pi fan_in));
-        theta: theta(w, w'); kept: share of rows with theta >= 0.8;
-        pairs_before, pairs_after: mean theta between different rows; apart_*: share of pairs at most 0.2;
-        frobenius: |W' - W|_F; relative: the same over |W|_F; row: largest |w' - w|_2; row_scaled: sqrt(m)
-            times it, the unit of the lazy theory;
-        start_*: theta(w0, w), theta(w0, w') and relative movement from the start; NaN where it is unknown.
+        m: rows.
+        fan_in: numbers in a row.
+        live: rows that are not nearly zero in either net.
+        chance: mean theta of unrelated directions, sqrt(2 / (pi fan_in)).
+        theta: theta(w, w').
+        kept: share of rows with theta >= 0.8.
+        pairs_before, pairs_after: mean theta between different rows; apart_*: share of pairs at most 0.2.
+        frobenius: |W' - W|_F.
+        relative: the same over |W|_F.
+        row: largest |w' - w|_2.
+        row_scaled: sqrt(m) times it, the unit of the lazy theory; start_*: theta(w0, w), theta(w0, w') and
+            relative movement from the start; NaN where it is unknown.
     """
 
     name: str

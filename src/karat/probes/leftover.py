@@ -15,11 +15,13 @@ class Leftover:
     """Means over filters; w0 at the start, w before and w' after the training in question.
 
     Args:
-        energy_before, energy_after: share of |w|^2 and |w'|^2 along the filter's own w0;
-        cosine: of w' - w with the own w0, negative where the start is forgotten; cosine_others: mean |cos|
-            with the starts of other filters; chance: mean |cos| of unrelated directions in this dimension;
-        rough_before, rough_after: of the filters; rest_before, rest_after: of the filters without their
-            component along w0; NaN for weights that are no pictures.
+        energy_before, energy_after: share of |w|^2 and |w'|^2 along the filter's own w0.
+        cosine: of w' - w with the own w0, negative where the start is forgotten.
+        cosine_others: mean |cos| with the starts of other filters.
+        chance: mean |cos| of unrelated directions in this dimension.
+        rough_before, rough_after: of the filters.
+        rest_before, rest_after: of the filters without their component along w0; NaN for weights that are no
+            pictures.
     """
 
     energy_before: float
@@ -43,7 +45,7 @@ def leftover(start: Tensor, before: Tensor, after: Tensor, *, alive: float = 0.0
     """Decompose w' - w along each filter's own start.
 
     Args:
-        start, before, after: (m, ...) weights of one layer, a row per filter;
+        start, before, after: (m, ...) weights of one layer, a row per filter.
         alive: rows of w not longer than this share of the median row are left out, they show no feature.
 
     Reading: roughness is that of unit filters, so shares of falls in roughness are approximate where the

@@ -19,8 +19,9 @@ def linearisation_error(start: nn.Module, end: nn.Module, x: Tensor, *, step: fl
     the two nets agree on all inputs.
 
     Args:
-        start, end: of one architecture, returning tensors, in the mode they are to be compared in;
-        x: (n, ...); step: of the central difference along w - w0, in units of that vector.
+        start, end: of one architecture, returning tensors, in the mode they are to be compared in.
+        x: (n, ...).
+        step: of the central difference along w - w0, in units of that vector.
 
     Reading: everything is evaluated in float64, where a step of 1e-3 costs no digits; a module that cannot is
         taken in its own number type with a step of 1e-2. Running means and variances of norms count as

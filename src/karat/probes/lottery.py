@@ -15,7 +15,10 @@ class TicketRule:
         c1 = 2 + 2 (1 - gamma) c0,  c2 = gamma c0,  sure: b sqrt(1 + c2/c1),  potential: b sqrt(1 - c2/c1)
 
     Args:
-        c0: m = d^(1 + c0); gamma: the proof's slack, in (0, 0.1); d: dimension; k: sparsity.
+        c0: m = d^(1 + c0).
+        gamma: the proof's slack, in (0, 0.1).
+        d: dimension.
+        k: sparsity.
 
     Reading: sigma_w(t) := b(t) / sqrt(c1 log d), so the levels follow b(t), not sigma_0.
         Xi2 = d^(2 gamma c0) and beta = 1/(sqrt(k) Xi2^10), where the text prints a root over both.
@@ -81,7 +84,9 @@ def tickets(coefficients: Tensor, w_star: Tensor, threshold: float, rule: Ticket
     """The sets S_sure, S_pot, S_pot+, S_sure+ at the present threshold.
 
     Args:
-        coefficients: (m, D) <w_i, M_j>; w_star: (D,); threshold: the paper's b > 0.
+        coefficients: (m, D) <w_i, M_j>.
+        w_star: (D,).
+        threshold: the paper's b > 0.
 
     Reading: S_pot has no condition on the sign, S_sure has.
 
@@ -136,8 +141,8 @@ class FiniteTickets:
     """Finite-size stand-ins for tickets, at initialisation: ours, not the paper's sets.
 
     Args:
-        favourite: (m,) feature of the largest signed coefficient <w_i, M_j> sign(w*_j);
-        likely: (m, D) signed coefficient at least 0.8 b0;
+        favourite: (m,) feature of the largest signed coefficient <w_i, M_j> sign(w*_j).
+        likely: (m, D) signed coefficient at least 0.8 b0.
         clear: (m,) largest signed coefficient at least b0 and the second below 0.85 b0.
 
     Reading: at log d = 5 the window between the paper's two levels is empty of neurons. A coefficient of the

@@ -13,7 +13,8 @@ class Picture:
     """Points whose distances mimic those of directions.
 
     Args:
-        points: (n, dim); share: part of the (positive) spectrum that the picture shows, 1 if it is exact.
+        points: (n, dim).
+        share: part of the (positive) spectrum that the picture shows, 1 if it is exact.
     """
 
     points: Tensor
@@ -27,7 +28,8 @@ def classical_mds(directions: Tensor, dim: int = 2) -> Picture:
     iterations. A direction of length zero is put at the centre.
 
     Args:
-        directions: (n, d) vectors; dim: of the picture.
+        directions: (n, d) vectors.
+        dim: of the picture.
 
     >>> picture = classical_mds(torch.tensor([[1.0, 0.0], [2.0, 0.0], [-1.0, 0.0]]))
     >>> round(picture.share, 6)

@@ -13,7 +13,9 @@ class Mixture:
     """w_i = sum_{j in N_i} c_ij M_j + sum_{j not in N_i} c_ij M_j, the second sum being the mixture.
 
     Args:
-        coefficients: (m, D) c_ij = <w_i, M_j>; own: (m, D) bool, j in N_i; w_star: (D,) label vector.
+        coefficients: (m, D) c_ij = <w_i, M_j>.
+        own: (m, D) bool, j in N_i.
+        w_star: (D,) label vector.
 
     Symbols: alpha_ij, beta_ij of the paper are c_ij / w*_j on and off N_i.
 
@@ -91,7 +93,9 @@ def split_mixture(
     """Write the weights in the dictionary and tell pure features from the mixture.
 
     Args:
-        W: (m, d) weights; M: (d, D) orthonormal columns; w_star: (D,);
+        W: (m, d) weights.
+        M: (d, D) orthonormal columns.
+        w_star: (D,).
         own: (m, D) bool sets N_i; by default the coefficients of at least `share` times the largest.
 
     Reading: the paper's N_i are the potential tickets at initialisation, of size O(1) only as d grows; the

@@ -16,7 +16,8 @@ def soft_threshold(
     """The odd net of exact features, w_i = scale w*_i M_i: what purification would end at.
 
     Args:
-        scale: length of a row per unit of |w*_i|; threshold: the paper's b > 0.
+        scale: length of a row per unit of |w*_i|.
+        threshold: the paper's b > 0.
 
     Ref: purification, Sec 3
     """
@@ -29,7 +30,9 @@ class HardThreshold:
     """f(x) = sum_i w*_i <M_i, x> 1[|<M_i, x>| >= level]; a Classifier for labels +-1.
 
     Args:
-        M: (d, D) orthonormal columns; w_star: (D,); level: 1/(2 sqrt k) in the paper.
+        M: (d, D) orthonormal columns.
+        w_star: (D,).
+        level: 1/(2 sqrt k) in the paper.
 
     Ref: purification, Sec 3
     """

@@ -18,9 +18,12 @@ class Ascent:
         u <- clip(u + step g - decay (u - grey)),   g = gradient of the neuron's pre-activation in u
 
     Args:
-        steps: of ascent; step: their l2 length if `normalised`, else the factor of the raw gradient;
-        decay: pull to grey per step; grey: value of all channels;
-        normalised: divide every gradient by its l2 norm; noise: of the random first image around grey;
+        steps: of ascent.
+        step: their l2 length if `normalised`, else the factor of the raw gradient.
+        decay: pull to grey per step.
+        grey: value of all channels.
+        normalised: divide every gradient by its l2 norm.
+        noise: of the random first image around grey.
         clip: keep pixels in [0, 1].
 
     Reading: footnote 16 prints 2000 steps, a random start and a weight decay towards RGB 128 (0 for Figure 6)
@@ -64,8 +67,9 @@ class Ascent:
         transformer (n, tokens, units), the unit itself in a dense layer (n, units).
 
         Args:
-            layer: name in `module.named_modules()`; shape: of one input; generator: for the first images,
-                the same for every channel.
+            layer: name in `module.named_modules()`.
+            shape: of one input.
+            generator: for the first images, the same for every channel.
         """
         first = self.grey + self.noise * torch.randn(shape, generator=generator)
         u = first.expand(len(channels), *shape).clone()

@@ -14,7 +14,9 @@ def principal_coefficients(vectors: Tensor, data: Tensor, *, generator: torch.Ge
     law, and the complement itself is never built.
 
     Args:
-        vectors: (n, ...); data: (N, ...) with as many numbers each; generator: for the complement.
+        vectors: (n, ...).
+        data: (N, ...) with as many numbers each.
+        generator: for the complement.
 
     >>> data = torch.tensor([[1.0, 0.0, 0.0], [-1.0, 0.0, 0.0]])
     >>> found = principal_coefficients(torch.tensor([[2.0, 3.0, 4.0]]), data, generator=torch.Generator())

@@ -33,7 +33,8 @@ def low_frequency_share(images: Tensor, cutoff: float = 0.2) -> Tensor:
     """(n,) share of the energy in waves of fewer than `cutoff` cycles per pixel, the mean included.
 
     Args:
-        images: (n, C, H, W); cutoff: radius in the plane of frequencies, at most sqrt(1/2).
+        images: (n, C, H, W).
+        cutoff: radius in the plane of frequencies, at most sqrt(1/2).
     """
     require_shape(images, "images", (None, None, None, None))
     require_number(cutoff, "cutoff", "low_frequency_share", positive=True, maximum=0.7072)

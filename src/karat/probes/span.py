@@ -15,7 +15,9 @@ def span_error(targets: Tensor, atoms: Tensor, *, ridge: float = 1e-9) -> Tensor
     equal to it up to directions in which the atoms are weaker than the ridge.
 
     Args:
-        targets: (n, d); atoms: (D, d) features as rows; ridge: relative to the mean squared row of atoms.
+        targets: (n, d).
+        atoms: (D, d) features as rows.
+        ridge: relative to the mean squared row of atoms.
 
     >>> span_error(torch.tensor([[3.0, 4.0]]), torch.tensor([[1.0, 0.0]])).round(decimals=6)
     tensor([0.6400], dtype=torch.float64)

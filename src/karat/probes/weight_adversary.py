@@ -35,7 +35,8 @@ def longest_flip(net: TwoLayer, x: Tensor, weight_radius: float, *, steps: int =
     direction (Frank-Wolfe). Both signs of the prediction are tried.
 
     Args:
-        x: (d,) one input; steps: of each ascent.
+        x: (d,) one input.
+        steps: of each ascent.
 
     Returns:
         the longest step met: a lower bound on the supremum over the ball.

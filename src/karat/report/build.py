@@ -65,9 +65,10 @@ def build(
     """Write index.html and one page per paper into `out_dir` from what the store holds.
 
     Args:
-        store: finished cells, read only here; out_dir: folder, made if missing;
-        scale: preset to show; None takes the largest complete one of each experiment;
-        drawn: plates kept from one call to the next, so that only figures with new records are drawn;
+        store: finished cells, read only here.
+        out_dir: folder, made if missing.
+        scale: preset to show; None takes the largest complete one of each experiment.
+        drawn: plates kept from one call to the next, so that only figures with new records are drawn.
         checks, experiments: export lists, or one's own.
 
     Returns:

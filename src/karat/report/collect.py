@@ -19,8 +19,9 @@ class Held:
     """What a store holds of one experiment at the scale the report shows.
 
     Args:
-        expected: cells of the preset; records: those found;
-        other: records of further settings and scales;
+        expected: cells of the preset.
+        records: those found.
+        other: records of further settings and scales.
         stale: records shown that were computed by other source code than karat's present one.
     """
 

@@ -28,8 +28,9 @@ class SweepView:
     """One sweep on a page.
 
     Args:
-        planned, done, lost: cells of the grid, finished ones, diverged and failed ones;
-        notes: sentences for the caption; images: (title, data address) of its maps.
+        planned, done, lost: cells of the grid, finished ones, diverged and failed ones.
+        notes: sentences for the caption.
+        images: (title, data address) of its maps.
     """
 
     experiment: str

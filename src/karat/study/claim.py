@@ -63,7 +63,8 @@ class Check(Generic[C, R]):
     @property
     def name(self) -> str:
         """Of the experiment."""
-        return self.experiment if isinstance(self.experiment, str) else self.experiment.name
+        experiment: Any = self.experiment
+        return experiment if isinstance(experiment, str) else experiment.name
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -104,8 +105,10 @@ def judge_claim(
     `out of regime`; its numbers are kept.
 
     Args:
-        statement: what the paper says; check: how it is tested, None if it cannot be yet;
-        records: cells of the check's experiment (others are ignored); scale: the preset they belong to.
+        statement: what the paper says.
+        check: how it is tested, None if it cannot be yet.
+        records: cells of the check's experiment (others are ignored).
+        scale: the preset they belong to.
     """
     if check is None:
         return _claim(statement, None, scale)
@@ -127,11 +130,12 @@ def _judged(statement: Statement, check: Check, records: Sequence[Record], scale
         return _claim(statement, check, scale, records=own, verdict=verdict, caveats=[lost])
     unmet: tuple[str, ...] = ()
     try:
-        if isinstance(check.experiment, str):
+        experiment: Any = check.experiment
+        if isinstance(experiment, str):
             done: Any = [record for record in own if record.status == "done"]
             unmet = tuple(dict.fromkeys(name for record in own for name in _unmet(check, record.config)))
         else:
-            done = read_runs(check.experiment, own, check.beside)
+            done = read_runs(experiment, own, check.beside)
             unmet = tuple(dict.fromkeys(name for run in done for name in _unmet(check, run)))
         finding = check.evaluate(done)
     except KeyError as error:

@@ -101,7 +101,8 @@ def read(value: Any, hint: Any, name: str, owner: str, *, text: bool = False) ->
     """Return `value` as the type `hint`, or say in one sentence what the setting must be.
 
     Args:
-        value: a typed value, its JSON form, or (with `text`) what a user typed; hint: type of the field;
+        value: a typed value, its JSON form, or (with `text`) what a user typed.
+        hint: type of the field.
         name, owner: setting and experiment named in the message.
 
     >>> read("1e3", int, "d", "benign.sec5", text=True)

@@ -29,7 +29,9 @@ def upper_bound_finding(
     """Mean over seeds against an upper bound: holds if the whole interval is below it, fails if above.
 
     Args:
-        values: one per seed; predicted: the bound; level: of the interval;
+        values: one per seed.
+        predicted: the bound.
+        level: of the interval.
         deterministic: the statement has no randomness, so the largest value is compared exactly.
 
     >>> upper_bound_finding([0.10, 0.11, 0.12], predicted=0.2).verdict
@@ -79,7 +81,9 @@ def rate_finding(
     """Exponent of a power law y ~ x^predicted, fitted per seed in log-log coordinates.
 
     Args:
-        x: (g,) positive grid; curves: (seeds, g) one positive curve per seed; predicted: the exponent;
+        x: (g,) positive grid.
+        curves: (seeds, g) one positive curve per seed.
+        predicted: the exponent.
         side: whether the law is an equality or a one-sided rate.
 
     Returns:

@@ -141,8 +141,10 @@ def cells(
     """Return the cells of a scale: the product of the grid axes, then the seeds 0, ..., seeds - 1 of each.
 
     Args:
-        experiment: the question; scale: name of a preset; seeds: instead of the preset's;
-        overrides: settings as text or typed values; one that is an axis of the grid collapses it;
+        experiment: the question.
+        scale: name of a preset.
+        seeds: instead of the preset's.
+        overrides: settings as text or typed values; one that is an axis of the grid collapses it.
         grid: further axes, or other values for those of the preset.
     """
     preset = experiment.preset(scale)

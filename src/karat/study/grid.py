@@ -25,7 +25,9 @@ def read_axis(text: str, hint: Any, name: str, owner: str) -> tuple[Any, ...]:
     takes equal ratios, rounded to whole numbers where the setting is one.
 
     Args:
-        text: what a user typed; hint: type of the setting; name, owner: setting and experiment, for messages.
+        text: what a user typed.
+        hint: type of the setting.
+        name, owner: setting and experiment, for messages.
 
     >>> read_axis("1000,2e3", int, "d", "benign.fig1")
     (1000, 2000)
@@ -50,7 +52,9 @@ def require_few_cells(
     """Return the axes as tuples, after making sure that their product times the seeds can be planned.
 
     Args:
-        axes: setting -> values; points: designs that take the whole grid; seeds: of each config;
+        axes: setting -> values.
+        points: designs that take the whole grid.
+        seeds: of each config.
         owner: experiment, for messages.
     """
     sizes = {name: len(axis) for name, axis in axes.items() if isinstance(axis, Sized)}

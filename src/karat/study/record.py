@@ -24,12 +24,16 @@ class Record:
     """The result of one cell, small and plain, with what is needed to compute it again.
 
     Args:
-        experiment: name; config: strict JSON of the config; seed: of the cell's generator;
-        status: `done`, `diverged` (also a result) or `failed` (computed again by the next run);
-        values: what was measured, None where the experiment declares that there may be no number; error: one
-            line when not done;
-        cpu_seconds, peak_memory_mb: cost of the cell; version: of karat; source: hash of the source code that
-            computed it, empty if unknown; environment: versions, threads, architecture.
+        experiment: name.
+        config: strict JSON of the config.
+        seed: of the cell's generator.
+        status: `done`, `diverged` (also a result) or `failed` (computed again by the next run).
+        values: what was measured, None where the experiment declares that there may be no number.
+        error: one line when not done.
+        cpu_seconds, peak_memory_mb: cost of the cell.
+        version: of karat.
+        source: hash of the source code that computed it, empty if unknown.
+        environment: versions, threads, architecture.
     """
 
     experiment: str

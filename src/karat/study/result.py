@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from functools import cache
 from types import NoneType, UnionType
-from typing import Annotated, Any, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 R = TypeVar("R")
 Read = Callable[[Any], Any]
@@ -98,7 +98,8 @@ def _plain(value: Any) -> Any:
 
 def _read_fields(kind: type[R], values: Mapping[str, Any], prefix: str) -> R:
     given: dict[str, Any] = {}
-    for name, (hint, required) in _fields(kind).items():
+    described: dict[str, tuple[Any, bool]] = _fields(cast(Any, kind))
+    for name, (hint, required) in described.items():
         key, nested = f"{prefix}{name}", _nested(hint)
         if nested is not None:
             # An optional part is there if any of its values is.

@@ -25,8 +25,11 @@ class Statement:
         `C`, `c` are constants a paper leaves unnamed, `C0` is the lazy radius times sqrt(m).
 
     Args:
-        id: "paper.item", such as "benign.thm3.1.3"; paper: its key; title: one sentence with the formula;
-        kind: how the statement is to be judged; ref: where it stands, such as "benign, Thm 3.1(3)";
+        id: "paper.item", such as "benign.thm3.1.3".
+        paper: its key.
+        title: one sentence with the formula.
+        kind: how the statement is to be judged.
+        ref: where it stands, such as "benign, Thm 3.1(3)".
         line: its line in the paper's text file.
     """
 

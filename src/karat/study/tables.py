@@ -20,7 +20,10 @@ class Table:
     """Rows under named columns; None is a cell without a value.
 
     Args:
-        title: what it shows; columns: their names; rows: one entry per column; note: what a reader must know.
+        title: what it shows.
+        columns: their names.
+        rows: one entry per column.
+        note: what a reader must know.
 
     Example:
         >>> print(Table(title="Two", columns=("x", "y"), rows=((1, 0.5), (2, None))).markdown())

@@ -18,8 +18,9 @@ class Adversary:
     """Replaces x by x + delta with delta from any attack method inside the ball.
 
     Args:
-        method: the attack; ball: the allowed perturbations;
-        first_step: training steps before this one see clean data (1: no perturbation at t = 0);
+        method: the attack.
+        ball: the allowed perturbations.
+        first_step: training steps before this one see clean data (1: no perturbation at t = 0).
         radius: a schedule that overrides the ball's radius step by step.
 
     Ref: benign, Alg 1; purification, Alg 2

@@ -15,8 +15,8 @@ class Augmentation:
     Reading: this is the crop of size 32 after padding by 4 and the horizontal flip of the paper's code.
 
     Args:
-        shift: largest shift in pixels, 0 for none; flip: whether images are mirrored left to right; digits
-            must not be.
+        shift: largest shift in pixels, 0 for none.
+        flip: whether images are mirrored left to right; digits must not be.
 
     Ref: purification, Sec 8
     """

@@ -20,8 +20,8 @@ class Checkpoint:
     Weights stand under "state_dict", so that the file serves as a checkpoint of the model as well.
 
     Args:
-        path: ends in .pt; its folder is made when needed; plan: what is trained and how, as text: a file of
-            another plan is refused.
+        path: ends in .pt; its folder is made when needed.
+        plan: what is trained and how, as text: a file of another plan is refused.
     """
 
     path: Path

@@ -22,7 +22,8 @@ class Classification:
     """Mini-batch minimisation of the cross entropy, the rate falling linearly to zero.
 
     Args:
-        steps: updates; lr; batch_size; optimiser: "adam" or "sgd" (momentum 0.9).
+        steps: updates; lr; batch_size.
+        optimiser: "adam" or "sgd" (momentum 0.9).
 
     Reading: modules may return logits (n, classes) of one network or (networks, n, classes) of several; the
         losses of several are added, which trains each on its own.

@@ -24,10 +24,12 @@ class ClassifierLearning:
         v <- momentum v + grad,   theta <- theta - lr_theta (1 - t/steps) v
 
     Args:
-        steps: updates; lr_a: rate of the output weights; lr_W: rate of hidden weights and biases;
-        momentum; batch_size: of an epoch's shuffled batches, the rest of an epoch is skipped;
-        fade: whether the rates fall linearly to zero; sampling: "plain", or "balanced" batches with as many
-            samples of each class, drawn with replacement;
+        steps: updates.
+        lr_a: rate of the output weights.
+        lr_W: rate of hidden weights and biases; momentum.
+        batch_size: of an epoch's shuffled batches, the rest of an epoch is skipped.
+        fade: whether the rates fall linearly to zero.
+        sampling: "plain", or "balanced" batches with as many samples of each class, drawn with replacement.
         optimiser: "sgd", or "adam" with the same rates, which is not equivariant under rotations.
 
     Reading: momentum, separate rates, fading and balanced batches are not in the paper, whose single rate
@@ -153,7 +155,8 @@ def shuffled_batches(
     """Endless index batches: a new permutation every epoch, or both classes in equal parts.
 
     Args:
-        y: (n,) labels; size: of a batch, the n mod size samples left at the end of an epoch are skipped;
+        y: (n,) labels.
+        size: of a batch, the n mod size samples left at the end of an epoch are skipped.
         balanced: draw half of every batch from each class, with replacement.
     """
     n, size = len(y), min(size, len(y))

@@ -87,8 +87,8 @@ class RowBall:
     """D = (m, r) with every row in a Euclidean ball, for a two-layer net: the (2, inf) ball.
 
     Args:
-        gates: (N, m) factors scale a_s phi'(z_js) of the rows; points: (N, r) labelled points y_j x_j in
-            coordinates of their span, which holds every optimal row.
+        gates: (N, m) factors scale a_s phi'(z_js) of the rows.
+        points: (N, r) labelled points y_j x_j in coordinates of their span, which holds every optimal row.
     """
 
     gates: Tensor

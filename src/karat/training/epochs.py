@@ -28,10 +28,11 @@ class EpochTrainer:
     """Every epoch: perturb all samples against the present net, pass over them once in batches, project.
 
     Args:
-        trainer: takes the batches; it has no adversary of its own, and may project after every step;
-        adversary: perturbs all samples at the start of an epoch;
-        projection: applied at the end of every epoch (None: not);
-        max_epochs: last epoch; min_epochs: epochs before the stop rule is asked.
+        trainer: takes the batches; it has no adversary of its own, and may project after every step.
+        adversary: perturbs all samples at the start of an epoch.
+        projection: applied at the end of every epoch (None: not).
+        max_epochs: last epoch.
+        min_epochs: epochs before the stop rule is asked.
 
     Reading: training stops when the robust training accuracy, measured by the attack itself, is not above its
         best so far. It sits at 0 for the first epochs, so the rule is asked from `min_epochs` on. Every batch

@@ -32,8 +32,9 @@ class ExitSGD:
     measured as the last one inside that ball. With one radius this is training that stops at its exit.
 
     Args:
-        lr: step size; batch_size: samples per step, drawn without replacement epoch by epoch;
-        max_steps: where training ends although not every ball was left;
+        lr: step size.
+        batch_size: samples per step, drawn without replacement epoch by epoch.
+        max_steps: where training ends although not every ball was left.
         fast_lr: step size once the movement exceeds `fast_after` (None: never).
 
     Reading: only W is trained, biases and output weights stay. Memory is two copies of W and a few (batch, m)
@@ -69,7 +70,10 @@ class ExitSGD:
         """Train until the largest ball is left or the steps are used up.
 
         Args:
-            net: ReLU net, left unchanged; x: (n, d); y: (n,) labels; radii: increasing (2, inf) radii;
+            net: ReLU net, left unchanged.
+            x: (n, d).
+            y: (n,) labels.
+            radii: increasing (2, inf) radii.
             observe: measures the last net inside each ball, without keeping it: W changes afterwards.
 
         Returns:

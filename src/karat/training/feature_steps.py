@@ -59,7 +59,9 @@ def feature_step(
         point. Biases are not regularised. A paired net is exactly zero, so half of it is enough.
 
     Args:
-        x: (n, d); y: (n,) labels; weights: (n,) sample weights or None;
+        x: (n, d).
+        y: (n,) labels.
+        weights: (n,) sample weights or None.
         net: its activation is the smoothed one in these two steps.
 
     Ref: features, Eq 4; features, Lem 23
@@ -85,7 +87,8 @@ class RankOneStep:
     """The second step in closed form and how far it is from the real one.
 
     Args:
-        net: the net after the step; spread: largest |<w_i, x>| / sigma before it, which must be far below 1;
+        net: the net after the step.
+        spread: largest |<w_i, x>| / sigma before it, which must be far below 1.
         active: whether y f <= 1 on every sample before it.
     """
 
@@ -110,7 +113,8 @@ def rank_one_step(
     So the features after two steps are the difference of the class means. lambda_a = lambda_w = 1/(2 lr).
 
     Args:
-        net: after step one, with smoothed activation; x, y, weights: as in `feature_step`.
+        net: after step one, with smoothed activation.
+        x, y, weights: as in `feature_step`.
 
     Ref: features, Lem 23; features, Lem 19
     """
@@ -140,7 +144,8 @@ def float32_forgetting(W: Tensor, gradient: Tensor, lr: float) -> Tensor:
     grows with the dimension and, for a tiny lr, hides the gradient.
 
     Args:
-        W: (m, d) weights before the step; gradient: (m, d) of the loss.
+        W: (m, d) weights before the step.
+        gradient: (m, d) of the loss.
 
     Ref: features, Tab 3
     """

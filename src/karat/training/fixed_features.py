@@ -21,8 +21,8 @@ class LinearLearning:
     """Hinge SGD of linear classifiers, several learning rates side by side on the same batches.
 
     Args:
-        steps, batch_size, momentum: as in classifier learning; lrs: one classifier per rate, each falling
-            linearly to zero.
+        steps, batch_size, momentum: as in classifier learning.
+        lrs: one classifier per rate, each falling linearly to zero.
     """
 
     steps: int
@@ -185,7 +185,9 @@ def kernel_ridge(kernel: Tensor, y: Tensor, ridges: Sequence[float]) -> Tensor:
     """Coefficients (c, n) of f = sum_i alpha_i K(x_i, .) that minimise |f - y|^2 + ridge |f|_K^2, per ridge.
 
     Args:
-        kernel: (n, n); y: (n,) labels; ridges: relative to the mean diagonal of the kernel.
+        kernel: (n, n).
+        y: (n,) labels.
+        ridges: relative to the mean diagonal of the kernel.
     """
     require_shape(kernel, "kernel", (len(y), len(y)))
     scale = float(kernel.diagonal().mean())

@@ -25,9 +25,12 @@ class ImageAttacker:
     The net is trained on all the copies x + delta + xi_j with the same noise.
 
     Args:
-        p, tau: ball of the perturbation; steps: of the ascent, 0 for none (noise alone);
-        step_ratio: length of a step as a share of tau; random_start: uniform in the ball, else zero;
-        clip: keep x + delta in [0, 1]; sigma, draws: noise added to the copies and their number.
+        p, tau: ball of the perturbation.
+        steps: of the ascent, 0 for none (noise alone).
+        step_ratio: length of a step as a share of tau.
+        random_start: uniform in the ball, else zero.
+        clip: keep x + delta in [0, 1].
+        sigma, draws: noise added to the copies and their number.
 
     Reading: the paper's l2(tau, sigma) is the attacker of smoothed adversarial training: 4 steps of tau / 2
         from zero, 2 noise draws held fixed during the ascent, no clipping. l_inf: 7 steps of 2.5 tau / 7 from

@@ -27,11 +27,13 @@ class ImageTraining:
         v <- momentum v + (grad + weight_decay w),   w <- w - lr_t v
 
     Args:
-        epochs, lr, weight_decay, momentum, batch_size: the rest of an epoch that fills no batch is skipped;
-        schedule: "cosine" falls to zero after `warmup` of the steps, "steps" divides by ten after each
-            of the epochs in `milestones`;
-        attacker: None trains on clean images; attack_warmup: epochs over which its radius grows from zero;
-        augment: one of `AUGMENTATIONS`; device: where the net is trained, "cpu" or "cuda".
+        epochs, lr, weight_decay, momentum, batch_size: the rest of an epoch that fills no batch is skipped.
+        schedule: "cosine" falls to zero after `warmup` of the steps, "steps" divides by ten after each of the
+            epochs in `milestones`.
+        attacker: None trains on clean images.
+        attack_warmup: epochs over which its radius grows from zero.
+        augment: one of `AUGMENTATIONS`.
+        device: where the net is trained, "cpu" or "cuda".
 
     Reading: weight decay acts on all weights, norms and biases included, as in the paper's code. Parameters
         that ask for no gradient are left alone bit for bit; norms all of whose parameters are frozen keep
@@ -78,11 +80,12 @@ class ImageTraining:
         """Train the module in place; it ends in evaluation mode on the device.
 
         Args:
-            x: (n, channels, height, width) with pixels in [0, 1]; labels: (n,) class indices;
+            x: (n, channels, height, width) with pixels in [0, 1].
+            labels: (n,) class indices.
             observe: (epochs done, module) -> plain values, called in evaluation mode before the first and
-                after every epoch; draw nothing from the training's generator in it;
-            checkpoint: file that is written after every epoch and continued from if it exists; the result
-                is bit for bit that of a training which was never interrupted.
+                after every epoch; draw nothing from the training's generator in it.
+            checkpoint: file that is written after every epoch and continued from if it exists; the result is
+                bit for bit that of a training which was never interrupted.
 
         Returns:
             one row per epoch from 0: "epoch", "loss" (mean over its batches, None at 0), "lr" and what

@@ -29,7 +29,9 @@ class LinearisedProblem:
     """The convex problem above: N points, the sample each belongs to, and margins without displacement.
 
     Args:
-        space: features and ball; margin: (N,) margins at D = 0, slack included; sample: (N,) indices 0..n-1;
+        space: features and ball.
+        margin: (N,) margins at D = 0, slack included.
+        sample: (N,) indices 0..n-1.
         loss: convex in the margin.
     """
 

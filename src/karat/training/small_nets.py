@@ -23,7 +23,10 @@ def train_batch(
     """Adam on the logistic loss of all samples at once, against l_2 attacks if tau is positive.
 
     Args:
-        x: (n, d); y: (n,) labels; width: hidden ReLU neurons with biases; restarts: nets trained together.
+        x: (n, d).
+        y: (n,) labels.
+        width: hidden ReLU neurons with biases.
+        restarts: nets trained together.
 
     Returns:
         every net with its smallest margin under a longer attack, the best net first.

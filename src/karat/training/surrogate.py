@@ -22,7 +22,8 @@ class Sets:
     """Allowed points: K per sample, the first one the sample itself.
 
     Args:
-        x: (n, K, d); y: (n,) labels.
+        x: (n, K, d).
+        y: (n,) labels.
     """
 
     x: Tensor
@@ -74,7 +75,9 @@ class SurrogateDescent:
     """W <- P(W - lr grad L_A(W)), L_A(W) = mean_i loss(y_i f(W, A(W, x_i))); A is no part of the gradient.
 
     Args:
-        lr: step size; trainable: names of the parameters that move; projection: None for plain descent.
+        lr: step size.
+        trainable: names of the parameters that move.
+        projection: None for plain descent.
 
     Ref: convergence, Thm 4.1; convergence, Thm 5.1
     """

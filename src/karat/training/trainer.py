@@ -27,9 +27,12 @@ class Trainer:
     The gradient does not go through the adversary: perturbed points are constants of the step.
 
     Args:
-        lr: learning-rate schedule; trainable: names of the parameters that move; loss: of the margin y f;
-        reduction: mean or sum over the batch; regulariser, momentum, adversary: optional parts;
-        projection: applied after every step;
+        lr: learning-rate schedule.
+        trainable: names of the parameters that move.
+        loss: of the margin y f.
+        reduction: mean or sum over the batch.
+        regulariser, momentum, adversary: optional parts.
+        projection: applied after every step.
         batch_size: None for full batch; else an epoch is floor(n / batch_size) batches without replacement,
             reshuffled every epoch.
 
@@ -107,9 +110,11 @@ class Trainer:
         """Train for `steps` updates.
 
         Args:
-            x: (n, d) samples; y: (n,) labels +-1; generator: for batches and random attacks;
-            observe: called as observe(t, net_t) and returning numbers; it must not draw from `generator`;
-            observe_at: the steps t = 0..steps at which it is called, by default all of them;
+            x: (n, d) samples.
+            y: (n,) labels +-1.
+            generator: for batches and random attacks.
+            observe: called as observe(t, net_t) and returning numbers; it must not draw from `generator`.
+            observe_at: the steps t = 0..steps at which it is called, by default all of them.
             keep: steps whose state is stored, besides the first, so that `replay` starts near them.
 
         Returns:

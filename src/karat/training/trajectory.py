@@ -28,8 +28,10 @@ class Snapshot:
     """The whole state of training before a step: net, velocity, sample order, random generator.
 
     Args:
-        step: number of updates done; velocity: momentum by parameter, empty before the first step;
-        order: the epoch's permutation of the samples; generator_state: a generator's device and state.
+        step: number of updates done.
+        velocity: momentum by parameter, empty before the first step.
+        order: the epoch's permutation of the samples.
+        generator_state: a generator's device and state.
     """
 
     step: int
@@ -62,8 +64,10 @@ class Trajectory:
     """A finished (or diverged) run; `replay(t)` gives the net at any step, exactly.
 
     Args:
-        trainer, x, y: what was run; snapshots: stored states, the first one always;
-        measurements: (step, values) of the observer; final: the last state;
+        trainer, x, y: what was run.
+        snapshots: stored states, the first one always.
+        measurements: (step, values) of the observer.
+        final: the last state.
         divergence: why the run ended early, or None.
     """
 

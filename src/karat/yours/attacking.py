@@ -26,10 +26,12 @@ def attack(
     """Search the ball for perturbations that make the model err.
 
     Args:
-        model: a karat net, a torch.nn.Module (in eval mode while it is attacked) or any callable on tensors;
-        x: (n, ...) inputs, taken in the type of the model's weights;
-        y: (n,) labels, +-1 or 0 and 1 for a scalar output, class indices for logits;
-        ball: allowed perturbations; method: an attack or its name; knobs: settings of the named attack;
+        model: a karat net, a torch.nn.Module (in eval mode while it is attacked) or any callable on tensors.
+        x: (n, ...) inputs, taken in the type of the model's weights.
+        y: (n,) labels, +-1 or 0 and 1 for a scalar output, class indices for logits.
+        ball: allowed perturbations.
+        method: an attack or its name.
+        knobs: settings of the named attack.
         generator: needed by attacks that draw random numbers; seeded with 0 when left out.
 
     On a two-layer ReLU net, karat's own or Linear, ReLU, Linear in a Sequential, PGD is several times faster

@@ -23,7 +23,9 @@ def bracket_figure(
     """Draw brackets of robust accuracy with their intervals, and the radii of single samples if known.
 
     Args:
-        radii, curve: equally many; p: norm of the ball; minimal: adds the step curves of all samples.
+        radii, curve: equally many.
+        p: norm of the ball.
+        minimal: adds the step curves of all samples.
     """
     figure, (ax,) = new_figure(width=5.2, height=3.4)
     if minimal is not None:

@@ -27,8 +27,10 @@ class Given:
     """A model and samples, ready for an attack.
 
     Args:
-        classifier: the user's model; x: (n, ...) in the model's type; y: (n,) as its scores need them;
-        twin: the same function as a two-layer net, where the model is one;
+        classifier: the user's model.
+        x: (n, ...) in the model's type.
+        y: (n,) as its scores need them.
+        twin: the same function as a two-layer net, where the model is one.
         seen, labels: what is attacked, the twin with labels +-1 or the model itself.
     """
 

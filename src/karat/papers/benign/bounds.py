@@ -20,11 +20,16 @@ class Setting:
     """Everything Theorem 3.1 speaks of.
 
     Args:
-        n, d, m: samples, input dimension, width; mu: length of the signal; tau: attack radius;
-        flip_rate: label noise; lr: step size; init_scale: standard deviation of the initial weights;
-        smooth: whether the activation is smooth (hypotheses A) or homogeneous (hypotheses B);
-        slope, smoothness: bounds on its two derivatives;
-        log_concavity: of the cluster law; psi2: its sub-Gaussian norm;
+        n, d, m: samples, input dimension, width.
+        mu: length of the signal.
+        tau: attack radius.
+        flip_rate: label noise.
+        lr: step size.
+        init_scale: standard deviation of the initial weights.
+        smooth: whether the activation is smooth (hypotheses A) or homogeneous (hypotheses B).
+        slope, smoothness: bounds on its two derivatives.
+        log_concavity: of the cluster law.
+        psi2: its sub-Gaussian norm.
         theorem_algorithm: symmetric start, frozen top layer, 1/sqrt m, clean first step, constant step size.
     """
 
@@ -140,8 +145,8 @@ def robust_error_floor(mu: float, tau: float, flip_rate: float, *, overlap: floa
     """Lower bound on the robust error of ANY classifier: beta + (1-2 beta)/4 * overlap; 1/2 once tau >= |mu|.
 
     Args:
-        overlap: integral of min(p(x), p(x + v)), v = 2 (1 - tau/|mu|) mu, p the cluster density; None for
-            the standard Gaussian, where it is 2 Phi(-(|mu| - tau)).
+        overlap: integral of min(p(x), p(x + v)), v = 2 (1 - tau/|mu|) mu, p the cluster density; None for the
+            standard Gaussian, where it is 2 Phi(-(|mu| - tau)).
 
     >>> round(robust_error_floor(2.0, 0.2, 0.1), 4)
     0.1144

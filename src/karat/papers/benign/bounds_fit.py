@@ -17,8 +17,9 @@ class ThresholdFit:
     """Constants of the law with the errors it gives.
 
     Args:
-        kappa, rho: signal gained per |mu|^2 sqrt(n/d), and radius lost per tau; rmse: root mean square of
-            measured minus fitted; fitted: (k,) errors of the law at the measured points.
+        kappa, rho: signal gained per |mu|^2 sqrt(n/d), and radius lost per tau.
+        rmse: root mean square of measured minus fitted.
+        fitted: (k,) errors of the law at the measured points.
     """
 
     kappa: float
@@ -36,7 +37,7 @@ def threshold_law(
 
     Symbols: alpha is `tau`, beta is `flip_rate`.
     Args:
-        numbers or arrays of one shape; tau = 0 gives the clean error; kappa, rho: the law's constants.
+        kappa, rho: the law's constants.
 
     Reading: the bound of the theorem has exp(-c x^2) where this has Phi(-x), the value for Gaussian
         margins; both depend on n |mu|^4 / d and tau only. C of the theorem is rho/kappa.

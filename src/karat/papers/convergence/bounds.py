@@ -67,8 +67,9 @@ def regret_gap(radius: float, m: int, lr: float, steps: int, c: float, gradient:
     The recursion summed, with d_0 <= R and d_T >= 0. For few steps it is about R^2/(2 lr T).
 
     Args:
-        radius: R >= |W_0 - W_*|; c: of the recursion; gradient: G, a bound on |grad L_A|, 1 for a 1-Lipschitz
-        loss and |phi'| <= 1.
+        radius: R >= |W_0 - W_*|.
+        c: of the recursion.
+        gradient: G, a bound on |grad L_A|, 1 for a 1-Lipschitz loss and |phi'| <= 1.
 
     Reading: the text keeps neither the 1/2 of both terms nor G.
 

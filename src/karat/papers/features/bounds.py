@@ -95,7 +95,8 @@ def parseval_floor(p_o: float, D: int, k: int, energy: float, weight_norm: float
     parities, |E[y Psi]|^2 is at most E|Psi|^2 <= N. So it holds for some A, and on average over a random A.
 
     Args:
-        energy: E|Psi|^2, at most N for features in [-1, 1]; weight_norm: B.
+        energy: E|Psi|^2, at most N for features in [-1, 1].
+        weight_norm: B.
 
     Ref: features, Thm 29
     """

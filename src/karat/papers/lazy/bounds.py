@@ -180,7 +180,8 @@ def sharp_flip_length(value: float, gradient: float, C0: float) -> float:
     flip angle solves value + C0/2 sqrt(1 + T^2) = T gradient, and the flip length is T/sqrt(1 + T^2).
 
     Args:
-        value: |f| at the start; gradient: |P grad f| at the start, orthogonal to x, about sqrt(d/2).
+        value: |f| at the start.
+        gradient: |P grad f| at the start, orthogonal to x, about sqrt(d/2).
 
     Returns:
         a length below 1, or inf where the rows can cancel the gradient. For value = 0 and gradient =

@@ -153,9 +153,14 @@ class Setting:
     """Everything the theorems speak of.
 
     Args:
-        d, k, m: sizes; sigma_x: Gaussian noise; p, tau: norm and radius of training (None: not known here);
-        decay: lambda; random_start: small Gaussian rows; ticket: b0 over init_scale sqrt(2 log d);
-        sampled_noise: rho drawn inside the loss; paper_schedule: bias and noise as printed;
+        d, k, m: sizes.
+        sigma_x: Gaussian noise.
+        p, tau: norm and radius of training (None: not known here).
+        decay: lambda.
+        random_start: small Gaussian rows.
+        ticket: b0 over init_scale sqrt(2 log d).
+        sampled_noise: rho drawn inside the loss.
+        paper_schedule: bias and noise as printed.
         axis_dictionary: features along the axes.
     """
 

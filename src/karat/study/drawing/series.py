@@ -46,7 +46,10 @@ def draw_series(
     """Mean over seeds with markers, and its Student band; logarithms are averaged on a logarithmic axis.
 
     Args:
-        x: (g,); table: (seeds, g), NaN and inf left out; label: of the legend; fill: solid or hollow markers.
+        x: (g,).
+        table: (seeds, g), NaN and inf left out.
+        label: of the legend.
+        fill: solid or hollow markers.
     """
     logarithmic = ax.get_yscale() == "log"
     values = np.where(np.isfinite(table) & ((table > 0) | (not logarithmic)), table, np.nan)

@@ -60,7 +60,10 @@ def curve_with_band(
     positive; values that are not finite (or not positive there) are left out point by point.
 
     Args:
-        x: (g,) grid; curves: (seeds, g); label: of the legend; index: which colour and line of the style.
+        x: (g,) grid.
+        curves: (seeds, g).
+        label: of the legend.
+        index: which colour and line of the style.
     """
     logarithmic = ax.get_yscale() == "log"
     table = np.asarray(curves, dtype=float).reshape(-1, len(x))
@@ -76,7 +79,8 @@ def fit_to_seeds(ax: Axes, curves: Sequence[Sequence[float]], *, bottom: float |
     """Show the range of the seeds themselves; the band of two or three seeds may leave the panel.
 
     Args:
-        curves: all that was drawn, one row per seed and line; bottom: lower end of a linear axis.
+        curves: all that was drawn, one row per seed and line.
+        bottom: lower end of a linear axis.
     """
     values = np.concatenate([np.ravel(np.asarray(curve, dtype=float)) for curve in curves])
     logarithmic = ax.get_yscale() == "log"

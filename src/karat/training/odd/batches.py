@@ -23,7 +23,10 @@ class FreshBatches:
     """n new points of the data model at every step: gradient descent on the population up to sampling noise.
 
     Args:
-        model: the law; n: batch size; generator: of the draws; dtype: of the tensors.
+        model: the law.
+        n: batch size.
+        generator: of the draws.
+        dtype: of the tensors.
     """
 
     model: DataModel

@@ -32,7 +32,8 @@ class GrowingBias:
     """b grows by speed * lr / d per step until it reaches `stop`: the paper's schedule.
 
     Args:
-        speed: the paper's C, at most a twentieth of a winner's own speed; stop: k^-0.5001 in the paper.
+        speed: the paper's C, at most a twentieth of a winner's own speed.
+        stop: k^-0.5001 in the paper.
 
     Ref: purification, Alg 1
     """
@@ -57,7 +58,8 @@ class TwoStageBias:
     the loss is still near log 2. With one speed either the losers join in or few winners remain.
 
     Args:
-        fast, slow: speeds per unit of rescaled time; turn, stop: thresholds.
+        fast, slow: speeds per unit of rescaled time.
+        turn, stop: thresholds.
     """
 
     fast: float
@@ -102,7 +104,8 @@ class ShrinkingNoise:
     """sigma_rho = b L^3 / sqrt(log d) until `first_phase`, b L^3 / log d after, L = log log log d.
 
     Args:
-        d: dimension; first_phase: the paper's T_a in rescaled time, 0 for the second phase alone.
+        d: dimension.
+        first_phase: the paper's T_a in rescaled time, 0 for the second phase alone.
 
     Reading: the paper's Theta(.) is taken as 1; below d = 16, where log log log d <= 0, there is no noise.
 
@@ -141,7 +144,8 @@ class RelativeStep:
     With a fixed step the whole lottery would be drawn in one update.
 
     Args:
-        size: rescaled step lr / d away from the start; share: of the threshold; infinite for a fixed step.
+        size: rescaled step lr / d away from the start.
+        share: of the threshold; infinite for a fixed step.
     """
 
     size: float

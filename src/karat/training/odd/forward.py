@@ -29,8 +29,9 @@ class Block:
     """Gates of some neurons on some samples.
 
     Args:
-        value: (samples, neurons) gates phi'(u + b) + phi'(b - u), zero where a neuron sleeps;
-        awake: share of the others; rows, neurons: which they are, None for all.
+        value: (samples, neurons) gates phi'(u + b) + phi'(b - u), zero where a neuron sleeps.
+        awake: share of the others.
+        rows, neurons: which they are, None for all.
     """
 
     value: Tensor
@@ -65,7 +66,7 @@ class Gates:
     """The state of every neuron on every sample, in blocks that leave out what sleeps for sure.
 
     Args:
-        blocks: either one for everything, or one of all samples and one of all other neurons;
+        blocks: either one for everything, or one of all samples and one of all other neurons.
         n, m: numbers of samples and of neurons.
     """
 

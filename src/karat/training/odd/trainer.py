@@ -27,10 +27,11 @@ class OddTrainer:
     Time is rescaled: at every d a winner moves by O(h) per step. Perturb with the present net, then step.
 
     Args:
-        step: h as a function of the threshold; decay: the paper's lambda times d;
-        bias, noise: schedules of the threshold b and of sigma_rho;
-        adversary: attacker of Algorithm 2, None for clean training;
-        sampled_noise: draw rho anew per sample and step, as printed, instead of averaging f over it;
+        step: h as a function of the threshold.
+        decay: the paper's lambda times d.
+        bias, noise: schedules of the threshold b and of sigma_rho.
+        adversary: attacker of Algorithm 2, None for clean training.
+        sampled_noise: draw rho anew per sample and step, as printed, instead of averaging f over it.
         bias_rate: gradient descent on the bias with this multiple of h, besides its schedule (footnote 8).
 
     Reading: the algorithms put the noise inside the loss, E log(1 + exp(-y f(rho))). The default smooths f
@@ -93,7 +94,8 @@ class OddTrainer:
         To what is observed the values add `time`, the rescaled time: the sum of h over the updates so far.
 
         Args:
-            generator: of sampled noise and random attacks; observe: called at the steps of observe_at.
+            generator: of sampled noise and random attacks.
+            observe: called at the steps of observe_at.
         """
         require_integer(steps, "steps", "OddTrainer", minimum=0)
         watched, measured = frozenset(observe_at), []

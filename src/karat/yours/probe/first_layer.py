@@ -20,7 +20,8 @@ class FirstLayer:
     """A first layer whose features live in input space.
 
     Args:
-        name: of the layer; stride, padding: of a convolution, 0 for a dense layer;
+        name: of the layer.
+        stride, padding: of a convolution, 0 for a dense layer.
         shape: of one input as the layer sees it.
     """
 

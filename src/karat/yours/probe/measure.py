@@ -54,11 +54,14 @@ def probe(
     tensor of a tuple or mapping. Nets in train mode are put into eval mode while they are probed.
 
     Args:
-        before, after: the nets, of one architecture; data: (x, y), Samples, a file or the name of a set;
-        ball: of the attacks, l2 with radius 0.5 when left out; init: the net at the start of training,
-            without which angles to the start stay unknown; image: (C, H, W) of pictures given as vectors;
-        settings: sample sizes; generator: seeded with 0 when left out; listener: called with (stage,
-            done, all).
+        before, after: the nets, of one architecture.
+        data: (x, y), Samples, a file or the name of a set.
+        ball: of the attacks, l2 with radius 0.5 when left out.
+        init: the net at the start of training, without which angles to the start stay unknown.
+        image: (C, H, W) of pictures given as vectors.
+        settings: sample sizes.
+        generator: seeded with 0 when left out.
+        listener: called with (stage, done, all).
 
     Returns:
         numbers, pictures and sentences; its `write` makes a page of them.

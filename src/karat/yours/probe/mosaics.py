@@ -15,7 +15,8 @@ def mosaic(rows: Mapping[str, Sequence[np.ndarray]], *, width: float = 9.4) -> F
     """One row of pictures per name; pictures are (H, W, C) with values in [0, 1].
 
     Args:
-        rows: name -> pictures of one size, equally many; width: of the figure in inches.
+        rows: name -> pictures of one size, equally many.
+        width: of the figure in inches.
     """
     names = list(rows)
     count = max(len(pictures) for pictures in rows.values())

@@ -14,7 +14,9 @@ def write_page(values: dict[str, Any], pictures: Pictures, out: str | Path, name
     """Write probe.html and probe.json; existing ones are replaced as a whole.
 
     Args:
-        values: of the JSON file; out: folder, made if missing; names: what was probed, for the page.
+        values: of the JSON file.
+        out: folder, made if missing.
+        names: what was probed, for the page.
 
     Returns:
         path of probe.html.

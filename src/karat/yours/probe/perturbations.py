@@ -36,8 +36,10 @@ class Basis:
     """Densities in one basis.
 
     Args:
-        name: pixels, dct, pca, or the features of a net; size: number of its elements; neutral: whether it is
-            independent of both nets; rows: what is described -> density.
+        name: pixels, dct, pca, or the features of a net.
+        size: number of its elements.
+        neutral: whether it is independent of both nets.
+        rows: what is described -> density.
     """
 
     name: str
@@ -52,7 +54,8 @@ class TransferRates:
 
     Args:
         before_to_after, after_to_before: share of the perturbations that flip the net they were made for and
-            also flip the other, among inputs both get right; NaN where there are none; *_count: how many.
+            also flip the other, among inputs both get right; NaN where there are none.
+        *_count: how many.
     """
 
     before_to_after: float

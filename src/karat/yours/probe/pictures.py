@@ -32,8 +32,10 @@ class Pictures:
     """Arrays (k, H, W, C) by net name, and the numbers that go with them.
 
     Args:
-        filters: of the first layer, longest first; inputs, perturbations: of some samples; features: layer ->
-            net -> inputs found by gradient ascent; numbers: one entry per drawn layer.
+        filters: of the first layer, longest first.
+        inputs, perturbations: of some samples.
+        features: layer -> net -> inputs found by gradient ascent.
+        numbers: one entry per drawn layer.
     """
 
     filters: dict[str, np.ndarray] = field(default_factory=dict)

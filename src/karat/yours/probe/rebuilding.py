@@ -20,8 +20,10 @@ class Rebuilding:
     """Inputs rebuilt from one dictionary by the Lasso.
 
     Args:
-        dictionary: whose features; atoms: how many; nonzeros, errors: mean sparsity-error curve; needed:
-            median number of non-zeros at the relative squared errors 0.1, 0.2, 0.3, inf if not reached;
+        dictionary: whose features.
+        atoms: how many.
+        nonzeros, errors: mean sparsity-error curve.
+        needed: median number of non-zeros at the relative squared errors 0.1, 0.2, 0.3, inf if not reached.
         gap: largest relative duality gap, how far from optimal the solver stopped.
     """
 

@@ -24,7 +24,8 @@ def render_probe(values: Values, pictures: Any, names: Mapping[str, str] | None 
     """The page as text.
 
     Args:
-        values: of `Probe.to_json`; pictures: its arrays (filters, inputs, perturbations, features);
+        values: of `Probe.to_json`.
+        pictures: its arrays (filters, inputs, perturbations, features).
         names: what was probed, such as {"before": "clean.pt"}, shown at the top.
     """
     templates = environment()

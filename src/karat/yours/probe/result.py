@@ -24,9 +24,11 @@ class Kernels:
     """Tangent kernels on the same inputs, sorted by label.
 
     Args:
-        samples: inputs; directions: output directions summed; drifts: "before -> after" and, with a start,
-            "start -> before" and "start -> after"; linearised: error of the net linearised around the first
-            of each pair, as a share of what changed; tables: net -> kernel over its mean diagonal entry;
+        samples: inputs.
+        directions: output directions summed.
+        drifts: "before -> after" and, with a start, "start -> before" and "start -> after".
+        linearised: error of the net linearised around the first of each pair, as a share of what changed.
+        tables: net -> kernel over its mean diagonal entry.
         labels: of the rows.
     """
 
@@ -43,12 +45,20 @@ class Probe:
     """What training changed between two checkpoints.
 
     Args:
-        setting: data, ball, sizes, version; summary: sentences with their evidence; layers: weights;
-        gates: activity; kernels: tangent kernels; robustness: accuracies of both nets; versus: the
-            nets input by input; transfer: rates;
-        densities: perturbations basis by basis; rebuilding: sparse reconstruction; leftover: first-layer
-            filters decomposed along the start, None without one; pictures: arrays, not in the JSON;
-        notes: what could not be measured, and why; seconds: by stage.
+        setting: data, ball, sizes, version.
+        summary: sentences with their evidence.
+        layers: weights.
+        gates: activity.
+        kernels: tangent kernels.
+        robustness: accuracies of both nets.
+        versus: the nets input by input.
+        transfer: rates.
+        densities: perturbations basis by basis.
+        rebuilding: sparse reconstruction.
+        leftover: first-layer filters decomposed along the start, None without one.
+        pictures: arrays, not in the JSON.
+        notes: what could not be measured, and why.
+        seconds: by stage.
     """
 
     setting: dict[str, Any]
@@ -70,7 +80,8 @@ class Probe:
         """Write probe.html, one self-contained page, and probe.json into a folder; return the page's path.
 
         Args:
-            out: folder, made if missing; names: what was probed, such as {"before": "clean.pt"}.
+            out: folder, made if missing.
+            names: what was probed, such as {"before": "clean.pt"}.
         """
         return write_page(self.to_json(), self.pictures, out, names or {})
 

@@ -47,8 +47,10 @@ class Smoothed:
     """The majority vote under Gaussian noise, another classifier than the net.
 
     Args:
-        accuracy: right votes; certified: right, and certified at the l2 radius; mean_radius: over all inputs,
-            wrong and abstained ones counting 0; ceiling: the largest radius these draws could certify.
+        accuracy: right votes.
+        certified: right, and certified at the l2 radius.
+        mean_radius: over all inputs, wrong and abstained ones counting 0.
+        ceiling: the largest radius these draws could certify.
     """
 
     sigma: float
@@ -66,8 +68,10 @@ class Robustness:
     """One net: clean accuracy, the bracket of its robust accuracy, and its smoothed version.
 
     Args:
-        clean: right answers; attacked: still right under the strongest attack, an upper bound;
-        proven: proven robust, a lower bound, on fewer inputs; left: of those, not broken by any attack;
+        clean: right answers.
+        attacked: still right under the strongest attack, an upper bound.
+        proven: proven robust, a lower bound, on fewer inputs.
+        left: of those, not broken by any attack.
         certificate: what the lower bound rests on, or why there is none.
     """
 
@@ -85,8 +89,9 @@ class Paired:
     """The two nets on the same inputs under their own strongest attacks.
 
     Args:
-        after_only, before_only: inputs that only this net keeps right; p_value: of the exact sign test, the
-            probability of a split at least as uneven if both nets were equally robust.
+        after_only, before_only: inputs that only this net keeps right.
+        p_value: of the exact sign test, the probability of a split at least as uneven if both nets were
+            equally robust.
     """
 
     after_only: int

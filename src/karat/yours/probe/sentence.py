@@ -30,7 +30,10 @@ class Sentence:
     """What the numbers say to one question.
 
     Args:
-        topic: a short name; answer: to the question behind the topic; text: in words; evidence: its numbers;
+        topic: a short name.
+        answer: to the question behind the topic.
+        text: in words.
+        evidence: its numbers.
         caveat: what the numbers cannot tell.
     """
 

@@ -11,14 +11,20 @@ class ProbeSettings:
     """Sample sizes of a probe; the defaults keep a ResNet(8) under two minutes on one core.
 
     Args:
-        samples: inputs that are attacked, for accuracy and transfer; described: perturbations whose density
-            is measured; gate_samples: for activation patterns; kernel_samples: for tangent kernels, fewer for
-            nets with many weights; linearised: for the linearisation around the start;
-        lasso_samples: inputs that are built from first-layer features; atoms: most features in a dictionary;
-        certified: inputs that are certified where the net is small enough; seconds: of search for each;
-        smoothed: inputs of the randomised-smoothing certificate, 0 for none; draws: noise draws for each;
-        sigma: of the noise, tau / 2 for l2 balls and 0.25 else when None;
-        pictured: features per layer that are pictured, 0 for no gradient ascent; ascent_steps: of each.
+        samples: inputs that are attacked, for accuracy and transfer.
+        described: perturbations whose density is measured.
+        gate_samples: for activation patterns.
+        kernel_samples: for tangent kernels, fewer for nets with many weights.
+        linearised: for the linearisation around the start.
+        lasso_samples: inputs that are built from first-layer features.
+        atoms: most features in a dictionary.
+        certified: inputs that are certified where the net is small enough.
+        seconds: of search for each.
+        smoothed: inputs of the randomised-smoothing certificate, 0 for none.
+        draws: noise draws for each.
+        sigma: of the noise, tau / 2 for l2 balls and 0.25 else when None.
+        pictured: features per layer that are pictured, 0 for no gradient ascent.
+        ascent_steps: of each.
     """
 
     samples: int = 200

@@ -26,8 +26,10 @@ class Subject:
     """One net under the probe.
 
     Args:
-        name: start, before or after; module: the user's own, in eval mode while it is probed;
-        scores: the same seen through its first output tensor; classifier: its margins.
+        name: start, before or after.
+        module: the user's own, in eval mode while it is probed.
+        scores: the same seen through its first output tensor.
+        classifier: its margins.
     """
 
     name: str
@@ -41,8 +43,10 @@ class Bench:
     """Everything a measurement needs.
 
     Args:
-        before, after, start: the nets; x: (n, ...) and y: (n,) all inputs that were given;
-        outputs: 1 for a score, else the number of logits; image: (C, H, W) if inputs are pictures.
+        before, after, start: the nets.
+        x: (n, ...) and y: (n,) all inputs that were given.
+        outputs: 1 for a score, else the number of logits.
+        image: (C, H, W) if inputs are pictures.
     """
 
     before: Subject

@@ -17,7 +17,9 @@ class FittedLaw:
     """Errors of a sweep, (k,) clean ones and then (k,) robust ones, with the law fitted to them.
 
     Args:
-        error: (2k,) means over seeds; argument: (2k,) kappa |mu|^2 sqrt(n/d) - rho tau; flip_rate: (2k,).
+        error: (2k,) means over seeds.
+        argument: (2k,) kappa |mu|^2 sqrt(n/d) - rho tau.
+        flip_rate: (2k,).
     """
 
     error: np.ndarray

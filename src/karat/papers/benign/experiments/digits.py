@@ -23,8 +23,10 @@ class Config:
     """Settings of one run on digits.
 
     Args:
-        side: images become side x side; up to 28 by averaging areas, beyond by zero padding;
-        n, m: training samples, hidden neurons; mu: length of every image; ratio: attack radius over mu;
+        side: images become side x side; up to 28 by averaging areas, beyond by zero padding.
+        n, m: training samples, hidden neurons.
+        mu: length of every image.
+        ratio: attack radius over mu.
         source: embedded digits or full MNIST; the rest as on the mixture.
     """
 

@@ -23,9 +23,12 @@ class Problem:
     """A net and its data in coordinates of their span.
 
     Args:
-        net, x, y: start and training set; flipped: (n,) noisy labels; mu: (1, r) signal;
-        test: (k, r) test points, or None when fresh ones can be drawn from the net's Gram matrix;
-        y_test: (k,) their labels before flipping; noise_seed: of fresh test points.
+        net, x, y: start and training set.
+        flipped: (n,) noisy labels.
+        mu: (1, r) signal.
+        test: (k, r) test points, or None when fresh ones can be drawn from the net's Gram matrix.
+        y_test: (k,) their labels before flipping.
+        noise_seed: of fresh test points.
     """
 
     net: TwoLayer

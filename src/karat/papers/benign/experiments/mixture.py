@@ -34,20 +34,24 @@ class Config:
     """Settings of one run.
 
     Args:
-        d, n, m: input dimension, training samples, hidden neurons; mu: length of the signal;
-        ratio: attack radius over mu; flip_rate: label noise;
-        start: "symmetric" (the theorem's: paired neurons, f = 0, fixed top layer, 1/sqrt m) or "pytorch"
-            (the experiments': default initialisation, biases, every parameter trained);
-        init_scale: standard deviation of symmetric weights; None takes lr / sqrt(m d), the largest allowed;
-        attack_first: whether the first step already sees perturbed points (the theorem's does not);
-        steps, lr, decay_every: gradient steps, their size, and the period after which it falls to a tenth;
-        attack_steps, attack_step_ratio: PGD steps and their length over the radius;
-        test_ratio: attack radius over mu on test points, that of training when None;
-        p: norm of the attack; n_test: test points; evaluations: how often the test error is taken;
-        engine: "exact" (inner products, l2 only), "plain" (input space) or whichever of them fits;
+        d, n, m: input dimension, training samples, hidden neurons.
+        mu: length of the signal.
+        ratio: attack radius over mu.
+        flip_rate: label noise.
+        start: "symmetric" (the theorem's: paired neurons, f = 0, fixed top layer, 1/sqrt m) or "pytorch" (the
+            experiments': default initialisation, biases, every parameter trained).
+        init_scale: standard deviation of symmetric weights; None takes lr / sqrt(m d), the largest allowed.
+        attack_first: whether the first step already sees perturbed points (the theorem's does not).
+        steps, lr, decay_every: gradient steps, their size, and the period after which it falls to a tenth.
+        attack_steps, attack_step_ratio: PGD steps and their length over the radius.
+        test_ratio: attack radius over mu on test points, that of training when None.
+        p: norm of the attack.
+        n_test: test points.
+        evaluations: how often the test error is taken.
+        engine: "exact" (inner products, l2 only), "plain" (input space) or whichever of them fits.
         draw: "input" draws weights and data in d dimensions; "span" draws them in coordinates of their span,
             equal in law for Gaussian weights and clusters, at a cost free of d; "auto" takes "span" where the
-            law is the same (symmetric start) and where d is beyond SPAN_FROM;
+            law is the same (symmetric start) and where d is beyond SPAN_FROM.
         precision: of the arithmetic.
     """
 

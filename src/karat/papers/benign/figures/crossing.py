@@ -44,7 +44,9 @@ def find_boundary(x: np.ndarray, y: np.ndarray, accuracy: np.ndarray, level: flo
         a seed never crosses has no crossing.
 
     Args:
-        x, y: (c,), (r,) grid; accuracy: (seeds, r, c) with NaN for unknown values; level: to cross.
+        x, y: (c,), (r,) grid.
+        accuracy: (seeds, r, c) with NaN for unknown values.
+        level: to cross.
     """
     points, without = [], []
     for row, at in enumerate(y):

@@ -22,8 +22,10 @@ class Fact:
     """A statement about one run.
 
     Args:
-        title: over the column, two lines; value: the number shown, None where the fact says nothing;
-        holds: whether the number agrees; worst: which of several seeds to show.
+        title: over the column, two lines.
+        value: the number shown, None where the fact says nothing.
+        holds: whether the number agrees.
+        worst: which of several seeds to show.
     """
 
     title: str
@@ -64,7 +66,8 @@ def draw_facts(groups: list[list[Record]], labels: list[str], seeds: str) -> Pic
     """Rows are settings, columns facts; green where every seed agrees.
 
     Args:
-        groups, labels: records of each setting and its name; seeds: how many, as text.
+        groups, labels: records of each setting and its name.
+        seeds: how many, as text.
 
     Ref: benign, Sec 3; benign, Prop B.34; benign, Lemma B.9; benign, Lemma 4.3; benign, Lemma 4.5
     """

@@ -17,8 +17,10 @@ class Grid:
     """Records over x (columns) and y (rows), one layer per seed.
 
     Args:
-        x, y: (c,), (r,) increasing values of the settings; cells: (seed, row, column) -> finished record;
-        seeds: the seeds of the finished records; lost: (r, c) diverged or failed records.
+        x, y: (c,), (r,) increasing values of the settings.
+        cells: (seed, row, column) -> finished record.
+        seeds: the seeds of the finished records.
+        lost: (r, c) diverged or failed records.
     """
 
     x: np.ndarray

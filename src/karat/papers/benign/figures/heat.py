@@ -25,8 +25,10 @@ class Heat:
     """What one panel shows.
 
     Args:
-        values: (r, c); colours, low, high: colour map and its range; always: numbers even where cells are
-            small; level: value whose boundary is drawn over the cells.
+        values: (r, c).
+        colours, low, high: colour map and its range.
+        always: numbers even where cells are small.
+        level: value whose boundary is drawn over the cells.
     """
 
     title: str

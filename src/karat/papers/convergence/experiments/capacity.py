@@ -22,8 +22,12 @@ class ShatteringConfig:
     """Settings of one construction.
 
     Args:
-        d: dimension; clusters: ceil(n/2) of them; tau: radius of the balls; labellings: random ones tried;
-        share: offset as a share of its supremum; printed: take the maximum that the text prints.
+        d: dimension.
+        clusters: ceil(n/2) of them.
+        tau: radius of the balls.
+        labellings: random ones tried.
+        share: offset as a share of its supremum.
+        printed: take the maximum that the text prints.
     """
 
     d: int
@@ -181,8 +185,10 @@ class CapacityConfig:
     """Settings of one point set.
 
     Args:
-        d, n: dimension and points, spread out, with random labels; share: tau as a share of half the smallest
-            distance, 0 for ordinary interpolation; widths: tried in order; restarts, steps, lr: of training;
+        d, n: dimension and points, spread out, with random labels.
+        share: tau as a share of half the smallest distance, 0 for ordinary interpolation.
+        widths: tried in order.
+        restarts, steps, lr: of training.
         domains: per point for the search of the certificate that decides robust interpolation.
     """
 

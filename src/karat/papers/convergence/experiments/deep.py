@@ -24,8 +24,11 @@ class Config:
     """Settings of one run.
 
     Args:
-        m, depth: width and number of square hidden layers; R: every layer stays within R/sqrt m;
-        step: the learning rate is step/(m depth^2); steps: of descent; tol: target of the theorem;
+        m, depth: width and number of square hidden layers.
+        R: every layer stays within R/sqrt m.
+        step: the learning rate is step/(m depth^2).
+        steps: of descent.
+        tol: target of the theorem.
         attack, n, d, tau, K: as for two-layer nets.
     """
 

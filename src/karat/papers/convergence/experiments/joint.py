@@ -39,11 +39,16 @@ class Config:
     """Settings of one ball.
 
     Args:
-        side: the net sees side^2 inputs of length 1; padded_from: data of a smaller side, padded with zeros;
-        m: width; n, n_test: images; start: "paired" (every neuron has a twin of opposite sign, f = 0) or
-            "gaussian" (unpaired); ball: "rows" (radius C0/sqrt m per row) or "frobenius" (radius C0);
-        tau: l_2 attack radius; attacked points stay on the sphere, within the angle arcsin(tau);
-        steps: of the convex solver; rounds: of adding attacked points; polish: training steps at the end.
+        side: the net sees side^2 inputs of length 1.
+        padded_from: data of a smaller side, padded with zeros.
+        m: width.
+        n, n_test: images.
+        start: "paired" (every neuron has a twin of opposite sign, f = 0) or "gaussian" (unpaired).
+        ball: "rows" (radius C0/sqrt m per row) or "frobenius" (radius C0).
+        tau: l_2 attack radius; attacked points stay on the sphere, within the angle arcsin(tau).
+        steps: of the convex solver.
+        rounds: of adding attacked points.
+        polish: training steps at the end.
 
     Reading: a bias-free ReLU net has the same sign along every ray, so it errs in the l_2 ball of radius tau
         exactly if it errs in the cap of angle arcsin(tau): lazy's attack and convergence's perturbation set

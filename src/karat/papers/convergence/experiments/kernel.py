@@ -25,10 +25,12 @@ class Config:
     """Settings of one data set on the sphere.
 
     Args:
-        activation, d, n, tau: kernel, dimension, centres, cap radius; cover: points per cap that are
-        interpolated; fresh: points per cap on which the supremum is measured; draws: of the Monte-Carlo
-        kernel; antipodes: "no", or n/2 pairs x, -x with "same" or "opposite" labels; lift: x -> [x, 1]/sqrt 2
-        first.
+        activation, d, n, tau: kernel, dimension, centres, cap radius.
+        cover: points per cap that are interpolated.
+        fresh: points per cap on which the supremum is measured.
+        draws: of the Monte-Carlo kernel.
+        antipodes: "no", or n/2 pairs x, -x with "same" or "opposite" labels.
+        lift: x -> [x, 1]/sqrt 2 first.
     """
 
     activation: ActivationName
@@ -118,9 +120,13 @@ class BuiltConfig:
     """Settings of one built network.
 
     Args:
-        m: width; sigma: noise of the smoothed ReLU; ridge: of the interpolant, which trades accuracy for
-        norm; d, n, tau, cover: as in the kernel experiment; grid: points per cap of the check; tol: robust
-        loss sought; p_fail: of the bound.
+        m: width.
+        sigma: noise of the smoothed ReLU.
+        ridge: of the interpolant, which trades accuracy for norm.
+        d, n, tau, cover: as in the kernel experiment.
+        grid: points per cap of the check.
+        tol: robust loss sought.
+        p_fail: of the bound.
     """
 
     m: int

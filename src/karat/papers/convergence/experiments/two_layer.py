@@ -50,10 +50,14 @@ class Config:
     """Settings of one run.
 
     Args:
-        m: width, both halves counted; R: radius of the Frobenius ball of the reference (and of the
-        projection); projected: project to that ball after every step; attack: the perturbation function; n,
-        d, tau, K: samples, dimension, cap radius, allowed points per sample; tol: target of the theorem; lr,
-        steps: of gradient descent; activation; rows: Gaussian start, or on the sphere of radius sqrt d.
+        m: width, both halves counted.
+        R: radius of the Frobenius ball of the reference (and of the projection).
+        projected: project to that ball after every step.
+        attack: the perturbation function.
+        n, d, tau, K: samples, dimension, cap radius, allowed points per sample.
+        tol: target of the theorem.
+        lr, steps: of gradient descent; activation.
+        rows: Gaussian start, or on the sphere of radius sqrt d.
     """
 
     m: int

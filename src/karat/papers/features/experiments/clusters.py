@@ -23,9 +23,13 @@ class Config:
     """Settings of one run on classes 0 and 1 of an image set.
 
     Args:
-        source: image set; clusters: how many the neurons are split into; m: neurons;
+        source: image set.
+        clusters: how many the neurons are split into.
+        m: neurons.
         init_scale: sd of the hidden weights. Reading: the paper says "random Gaussian"; clusters depend on
-            it, so it is an axis; a: sd of the output weights; epochs, lr, momentum, batch_size: of hinge SGD;
+            it, so it is an axis.
+        a: sd of the output weights.
+        epochs, lr, momentum, batch_size: of hinge SGD.
         n: images used at most, 0 for all.
     """
 

@@ -19,10 +19,12 @@ class Config:
     """Settings of one exact check.
 
     Args:
-        D, k: dimension of the cube and size of the parities; size: N, number of features or of queries;
-        kind: "rf" (hidden units), "ntk" (all gradient features of size/(D + 2) units) or "linear" (inputs);
-        bias_ratio: sd of the biases over sd of the weights, the paper's 1/k when None;
-        tolerance: tau of the statistical queries; sets: parities for which the best fit is classified.
+        D, k: dimension of the cube and size of the parities.
+        size: N, number of features or of queries.
+        kind: "rf" (hidden units), "ntk" (all gradient features of size/(D + 2) units) or "linear" (inputs).
+        bias_ratio: sd of the biases over sd of the weights, the paper's 1/k when None.
+        tolerance: tau of the statistical queries.
+        sets: parities for which the best fit is classified.
     """
 
     D: int

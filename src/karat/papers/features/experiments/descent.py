@@ -26,9 +26,13 @@ class Config:
     """Settings of one curve.
 
     Args:
-        source: digits; inputs: "original" images with their labels, or "gaussian" inputs labelled by a
-            teacher FC(teacher) trained on the images; sizes: hidden units, trained side by side;
-        n: training inputs; epochs, lr, batch_size: of Adam; confidence: lambda of the teacher's regulariser.
+        source: digits.
+        inputs: "original" images with their labels, or "gaussian" inputs labelled by a teacher FC(teacher)
+            trained on the images.
+        sizes: hidden units, trained side by side.
+        n: training inputs.
+        epochs, lr, batch_size: of Adam.
+        confidence: lambda of the teacher's regulariser.
     """
 
     source: Literal["digits", "mnist"] = "digits"

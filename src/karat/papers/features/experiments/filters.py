@@ -22,8 +22,12 @@ class Config:
     """Settings of one run.
 
     Args:
-        source: images of classes 0 and 1; m: filters of the first stage; n: images; epochs, lr, batch_size:
-            of SGD with momentum; early_epochs: when the weights are looked at first; side: resolution;
+        source: images of classes 0 and 1.
+        m: filters of the first stage.
+        n: images.
+        epochs, lr, batch_size: of SGD with momentum.
+        early_epochs: when the weights are looked at first.
+        side: resolution.
         picked: share of the filters in each of the two clusters.
 
     Reading: the paper picks both clusters by hand in the picture of the last epoch. Here they are the filters

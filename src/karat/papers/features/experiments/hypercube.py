@@ -23,9 +23,12 @@ class Config:
     """Settings of one run: a ReLU net of m neurons, logistic loss, SGD with momentum on all parameters.
 
     Args:
-        d, k, sigma_r: of the mixture; m: neurons; n: samples; epochs, lr, batch_size, momentum: of SGD;
-        init_scale: sd of the weights times sqrt(d). Reading: the paper's n, rate and start are not stated;
-            a start as large as the centres classifies without aligning, so it is an axis here.
+        d, k, sigma_r: of the mixture.
+        m: neurons.
+        n: samples.
+        epochs, lr, batch_size, momentum: of SGD.
+        init_scale: sd of the weights times sqrt(d). Reading: the paper's n, rate and start are not stated; a
+            start as large as the centres classifies without aligning, so it is an axis here.
     """
 
     d: int

@@ -17,8 +17,9 @@ class Problem:
     """Everything drawn for a run: normalised samples, the start, and the direction that should be found.
 
     Args:
-        train, validation, test: x in pattern or input coordinates, normalised by training statistics;
-        start: net before training; direction: ground truth in the same coordinates;
+        train, validation, test: x in pattern or input coordinates, normalised by training statistics.
+        start: net before training.
+        direction: ground truth in the same coordinates.
         scale, label_corr: sigma~ of the training sample and gamma of the law.
     """
 

@@ -41,20 +41,30 @@ class Config:
     """Settings of one run.
 
     Args:
-        task: labels of the patterns; d, D, k: input dimension, patterns, relevant patterns;
-        n: training samples; pairs: pairs of neurons, the paper's m (2 m neurons); steps: T, with both
-            feature-learning steps; p_o: share of coins in the mixture of Theorem 2; negative_rate: P(y = -1);
-        low, high, p_relevant: of interval labels; codes_per_label: of hidden representations;
-        dictionary, sigma_zeta: patterns in R^d and input noise (the general setting of App F);
-        engine: "reduced" to pattern space (exact for orthonormal patterns), "input" space, or "auto";
-        methods: what is trained; n_validation: samples on which every learning rate is chosen, first best of
-            the candidates; n_kernel: samples of the closed-form NTK, 0 for none;
-        lr_first, lr_second: of the feature steps; sigma_xi: their neuron noise, None for k^(-3/2);
-        second_step: "closed" form, "full" gradient, or "auto" (closed where it is valid);
-        weighted: class weights in the feature steps; sd_W: of the start, None for 1/k;
-        lr_a: candidate rates of the output weights, for the network and (lr_top) on learned features;
-        lr_hidden: rate of the other weights; lr_ntk, lr_rf: candidates of the fixed features;
-        sampling, optimiser: of classifier learning; pictures: whether neuron directions are kept.
+        task: labels of the patterns.
+        d, D, k: input dimension, patterns, relevant patterns.
+        n: training samples.
+        pairs: pairs of neurons, the paper's m (2 m neurons).
+        steps: T, with both feature-learning steps.
+        p_o: share of coins in the mixture of Theorem 2.
+        negative_rate: P(y = -1).
+        low, high, p_relevant: of interval labels.
+        codes_per_label: of hidden representations.
+        dictionary, sigma_zeta: patterns in R^d and input noise (the general setting of App F).
+        engine: "reduced" to pattern space (exact for orthonormal patterns), "input" space, or "auto".
+        methods: what is trained.
+        n_validation: samples on which every learning rate is chosen, first best of the candidates.
+        n_kernel: samples of the closed-form NTK, 0 for none.
+        lr_first, lr_second: of the feature steps.
+        sigma_xi: their neuron noise, None for k^(-3/2).
+        second_step: "closed" form, "full" gradient, or "auto" (closed where it is valid).
+        weighted: class weights in the feature steps.
+        sd_W: of the start, None for 1/k.
+        lr_a: candidate rates of the output weights, for the network and (lr_top) on learned features.
+        lr_hidden: rate of the other weights.
+        lr_ntk, lr_rf: candidates of the fixed features.
+        sampling, optimiser: of classifier learning.
+        pictures: whether neuron directions are kept.
     """
 
     task: Literal["parity", "majority", "interval", "hidden"] = "parity"

@@ -27,12 +27,19 @@ class Config:
     """Settings of one mixture of original and injected inputs.
 
     Args:
-        source: original images; injected: what replaces part of them; alpha: share of injected inputs;
-        net: "fc" (FC(m), squares) or "resnet" (ResNet(m)); teacher: its size m; students: their sizes,
-            several only for "fc", trained side by side;
-        n: inputs of the student's training set; steps: of the student; teacher_steps: of the teacher;
-        lr, batch_size: of Adam; confidence: lambda of the teacher's regulariser;
-        side: resolution, None for that of the set; n_test: inputs per part of the test.
+        source: original images.
+        injected: what replaces part of them.
+        alpha: share of injected inputs.
+        net: "fc" (FC(m), squares) or "resnet" (ResNet(m)).
+        teacher: its size m.
+        students: their sizes, several only for "fc", trained side by side.
+        n: inputs of the student's training set.
+        steps: of the student.
+        teacher_steps: of the teacher.
+        lr, batch_size: of Adam.
+        confidence: lambda of the teacher's regulariser.
+        side: resolution, None for that of the set.
+        n_test: inputs per part of the test.
     """
 
     source: Literal["digits", "mnist", "cifar10", "svhn", "cifar10_pair", "svhn_pair"]

@@ -26,12 +26,17 @@ class Config:
     """Settings of one run of Algorithm 1.
 
     Args:
-        side, m: resolution and width; C0: rows stay within C0/sqrt m, inf for no projection;
-        c: attack radius times sqrt d; line4: "iterated" follows the gradient at the moving point, "printed"
-            the gradient at x, which makes 100 iterations one step;
-        project: after every step, or after every epoch as printed; n, n_test: images; padded_from: control;
-        lr: step size of the summed loss; batch_size, epochs, min_epochs: of training;
-        attack_steps, test_steps: of PGD in training and in the evaluation;
+        side, m: resolution and width.
+        C0: rows stay within C0/sqrt m, inf for no projection.
+        c: attack radius times sqrt d.
+        line4: "iterated" follows the gradient at the moving point, "printed" the gradient at x, which makes
+            100 iterations one step.
+        project: after every step, or after every epoch as printed.
+        n, n_test: images.
+        padded_from: control.
+        lr: step size of the summed loss.
+        batch_size, epochs, min_epochs: of training.
+        attack_steps, test_steps: of PGD in training and in the evaluation.
         certified: test images whose robust error is enclosed by attack and certificate.
 
     Reading: lr n must be at least about 20, or the rows never reach the edge of the ball and the stop rule

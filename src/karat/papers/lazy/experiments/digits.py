@@ -17,10 +17,11 @@ class Digits:
     """Which digits a cell sees.
 
     Args:
-        side: the network sees side^2 inputs; source: embedded digits or full MNIST;
+        side: the network sees side^2 inputs.
+        source: embedded digits or full MNIST.
         padded_from: average to this side first, then pad with zeros to `side`: the same data in a larger
-            network (None: average to `side` directly);
-        scaling: "unit" brings every image to length 1, "raw" keeps pixels in [0, 1];
+            network (None: average to `side` directly).
+        scaling: "unit" brings every image to length 1, "raw" keeps pixels in [0, 1].
         classes: the two digits; the second has label +1.
     """
 

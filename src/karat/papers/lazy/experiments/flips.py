@@ -35,10 +35,15 @@ class Config:
     """Settings of one trajectory.
 
     Args:
-        side: images are side x side; m: width; scaling: raw pixels or unit length; bias: of the first layer;
-        C0: balls of radius C0/sqrt m whose last inside net is measured, increasing;
-        padded_from: control with the data of a smaller side; n_test: test images for flips (error uses all);
-        lr, fast_lr: step sizes until and once the movement exceeds 20/sqrt m; batch_size, max_steps: of SGD.
+        side: images are side x side.
+        m: width.
+        scaling: raw pixels or unit length.
+        bias: of the first layer.
+        C0: balls of radius C0/sqrt m whose last inside net is measured, increasing.
+        padded_from: control with the data of a smaller side.
+        n_test: test images for flips (error uses all).
+        lr, fast_lr: step sizes until and once the movement exceeds 20/sqrt m.
+        batch_size, max_steps: of SGD.
     """
 
     side: int

@@ -24,8 +24,11 @@ class Config:
     """Settings of one trained net.
 
     Args:
-        side, m, C0: as in the flip experiments; C1: gradients change within radius C1/sqrt d;
-        n_test: test images; adversaries: images for which an adversary over W is run; p_fail: of the lemmas.
+        side, m, C0: as in the flip experiments.
+        C1: gradients change within radius C1/sqrt d.
+        n_test: test images.
+        adversaries: images for which an adversary over W is run.
+        p_fail: of the lemmas.
     """
 
     side: int
@@ -129,7 +132,9 @@ def can_switch_nearby(W: Tensor, z: Tensor, tau: float, weight_radius: float) ->
     Enough: tau towards the kink, then a row changed by V at a point of length >= 1 - tau, for |x| = 1.
 
     Args:
-        W: (m, d); z: (n, m) preactivations; tau, weight_radius: R and V.
+        W: (m, d).
+        z: (n, m) preactivations.
+        tau, weight_radius: R and V.
 
     Ref: lazy, Lem B.4
     """
@@ -233,7 +238,9 @@ class SubsetConfig:
     """Settings of one draw of the neurons that can switch.
 
     Args:
-        d, m: input dimension and width; C0: radius of the ball times sqrt m; p_fail: of the printed bound.
+        d, m: input dimension and width.
+        C0: radius of the ball times sqrt m.
+        p_fail: of the printed bound.
     """
 
     d: int

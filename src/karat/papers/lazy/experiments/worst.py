@@ -20,9 +20,12 @@ class Config:
     """Settings of one cell: a start W0 and a few inputs fixed before it.
 
     Args:
-        d, m: input dimension and width; C0: radius of the ball times sqrt m; points: inputs on the sphere;
-        gradients: how many of them an adversary against the gradient sees, too;
-        steps: of the ascent over the weights; scales: factors r of the cone, W -> r W.
+        d, m: input dimension and width.
+        C0: radius of the ball times sqrt m.
+        points: inputs on the sphere.
+        gradients: how many of them an adversary against the gradient sees, too.
+        steps: of the ascent over the weights.
+        scales: factors r of the cone, W -> r W.
     """
 
     d: int

@@ -81,7 +81,8 @@ def worst_case(attacked: Sequence[float], certified: Sequence[float], bound: flo
     """An upper bound on a worst case: it fails if attacks exceed it, and holds only if certificates agree.
 
     Args:
-        attacked: lower ends, what attacks reach; certified: upper ends, none if nothing was certified.
+        attacked: lower ends, what attacks reach.
+        certified: upper ends, none if nothing was certified.
     """
     found = at_most(attacked, bound, *notes)
     if found.verdict != "holds" or (certified and upper_bound_finding(certified, bound).verdict == "holds"):

@@ -42,8 +42,9 @@ class Config(PairSetting):
     """Settings of one run.
 
     Args:
-        coded: images (and perturbations) that are rebuilt from filters; code_stride: places of the filters
-            there; code_iterations: of the Lasso per weight.
+        coded: images (and perturbations) that are rebuilt from filters.
+        code_stride: places of the filters there.
+        code_iterations: of the Lasso per weight.
 
     Reading: at the layer's own stride 4 a filter has 64 places, and 64 width filters of them make 4/3 width
         atoms per pixel value: undercomplete for small widths. `code_stride` = 2 at width 1/4 restores the

@@ -31,9 +31,11 @@ class Config(ImageSetting):
     """Settings of one run: T epochs per stage are `robust_epochs`, `clean_epochs` and `last_epochs`.
 
     Args:
-        attacker: by name; layers: convolutions l; below each everything is frozen at the net of stage 1, from
-            it on everything is drawn anew. The first convolution freezes nothing: clean training from
-            scratch, the reference of the others; warm_epochs: of clean training before stage 1.
+        attacker: by name.
+        layers: convolutions l; below each everything is frozen at the net of stage 1, from it on everything
+            is drawn anew. The first convolution freezes nothing: clean training from scratch, the reference
+            of the others.
+        warm_epochs: of clean training before stage 1.
 
     Reading: frozen means weights, biases, norms and their running statistics, bit for bit. The paper's stage
         1 starts from random weights (`warm_epochs` 0); at reduced sizes that leaves a net which has learned

@@ -29,12 +29,15 @@ class ImageSetting:
     """Network, images and training settings of one run.
 
     Args:
-        network: a name of `NETWORKS` with its sizes; source: the images; n, test: how many are used to train
-            and to measure, None for all there are;
-        clean_epochs, robust_epochs: of training on images and on attacked images; lr, robust_lr: their rates,
-            from random weights both use `lr`; weight_decay, batch_size; attack_warmup: epochs over which the
-            radius grows; schedule, milestones: see `ImageTraining`;
-        attacked: test images for the attacks; steps, restarts: of the strong attack; device.
+        network: a name of `NETWORKS` with its sizes.
+        source: the images.
+        n, test: how many are used to train and to measure, None for all there are.
+        clean_epochs, robust_epochs: of training on images and on attacked images.
+        lr, robust_lr: their rates, from random weights both use `lr`; weight_decay, batch_size.
+        attack_warmup: epochs over which the radius grows.
+        schedule, milestones: see `ImageTraining`.
+        attacked: test images for the attacks.
+        steps, restarts: of the strong attack; device.
     """
 
     network: str

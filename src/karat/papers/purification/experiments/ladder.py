@@ -33,9 +33,10 @@ class Config(Regime):
     """A regime, in l_inf with M = I, no noise and several scales of |z| for the theorem's own setting.
 
     Args:
-        kernel_width: neurons of the tangent kernel over d; model_steps, model_batch: training of the models
-            below the net; inner: PGD steps inside the training of polynomials that know the dictionary, for
-            which one step is too coarse.
+        kernel_width: neurons of the tangent kernel over d.
+        model_steps, model_batch: training of the models below the net.
+        inner: PGD steps inside the training of polynomials that know the dictionary, for which one step is
+            too coarse.
     """
 
     kernel_width: float = 3.0

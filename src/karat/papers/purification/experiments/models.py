@@ -24,7 +24,9 @@ class Model:
     """f(parameters, x) with a start: anything autograd can follow.
 
     Args:
-        start: parameters before training; f: outputs (n,); rate: learning rate of Adam.
+        start: parameters before training.
+        f: outputs (n,).
+        rate: learning rate of Adam.
     """
 
     start: Parameters
@@ -102,7 +104,8 @@ class Adam:
     """Adam with its usual constants; torch's own imports a compiler, which costs seconds per process.
 
     Args:
-        parameters: leaves that require gradients, changed in place; rate: learning rate.
+        parameters: leaves that require gradients, changed in place.
+        rate: learning rate.
     """
 
     def __init__(self, parameters: list[Tensor], rate: float) -> None:

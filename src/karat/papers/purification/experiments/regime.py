@@ -39,20 +39,28 @@ class Regime:
     """Data, start and training of one run; the defaults are the finite-size regime of random starts.
 
     Args:
-        d, k: dimension and sparsity; width: neurons over d;
-        large_rate, small_rate, small_spread, multi_scale, scale_rate: law of the code z, see `SparseCode`;
-        sigma_x, sigma_spike: input noise; dictionary, w_star: features and label vector;
-        start: "random" (small Gaussian rows) or "pure" (m = d rows sign(w*_i) M_i);
-        init_scale: standard deviation of random rows; ticket: b0 over init_scale sqrt(2 log d);
-        schedule: "finite" (two-stage bias, noise 0.1 b) or "paper" (linear bias, shrinking noise);
-        fast, turn, slow, stop: the bias schedule, turn and stop in units of 1/sqrt(k); "paper" uses `fast`;
-        noise_ratio: sigma_rho / b of the finite schedule;
-        decay: lambda d, None for the paper's log log log d; step, step_share: h and its limit over b;
-        batch: fresh points per step; clean_steps, robust_steps: length of the two trainings;
-        p: norm of the attacks; tau_factor: radius over 1/sqrt(k) for l2, over sqrt(V)/N for l_inf (see tau);
-        robust_step: h of adversarial training; ramp: share of it over which the radius grows;
-        sampled_noise, bias_rate: see `OddTrainer`; n_test, n_attack: test points, and how many of them at
-            most meet the strongest attack; pgd_steps: of each of its runs;
+        d, k: dimension and sparsity.
+        width: neurons over d.
+        large_rate, small_rate, small_spread, multi_scale, scale_rate: law of the code z, see `SparseCode`.
+        sigma_x, sigma_spike: input noise.
+        dictionary, w_star: features and label vector.
+        start: "random" (small Gaussian rows) or "pure" (m = d rows sign(w*_i) M_i).
+        init_scale: standard deviation of random rows.
+        ticket: b0 over init_scale sqrt(2 log d).
+        schedule: "finite" (two-stage bias, noise 0.1 b) or "paper" (linear bias, shrinking noise).
+        fast, turn, slow, stop: the bias schedule, turn and stop in units of 1/sqrt(k); "paper" uses `fast`.
+        noise_ratio: sigma_rho / b of the finite schedule.
+        decay: lambda d, None for the paper's log log log d.
+        step, step_share: h and its limit over b.
+        batch: fresh points per step.
+        clean_steps, robust_steps: length of the two trainings.
+        p: norm of the attacks.
+        tau_factor: radius over 1/sqrt(k) for l2, over sqrt(V)/N for l_inf (see tau).
+        robust_step: h of adversarial training.
+        ramp: share of it over which the radius grows.
+        sampled_noise, bias_rate: see `OddTrainer`.
+        n_test, n_attack: test points, and how many of them at most meet the strongest attack.
+        pgd_steps: of each of its runs.
         n_certify, certify_domains: test points that are certified, and how far each is branched, if at all.
     """
 

@@ -24,7 +24,8 @@ class Config:
     """The law of the codes at one sparsity.
 
     Args:
-        k: sparsity; the dimension is the smallest with k <= d^0.499; n: codes drawn.
+        k: sparsity; the dimension is the smallest with k <= d^0.499.
+        n: codes drawn.
     """
 
     k: int

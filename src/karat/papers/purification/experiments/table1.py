@@ -37,10 +37,11 @@ class Config(ImageSetting):
     """Settings of one column group of the table: a network and the attackers it meets.
 
     Args:
-        attackers: by name; train_steps: of their ascent during training, their own when None;
-        from_random: whether adversarial training from random weights is run too; random_epochs: its length,
-            `robust_epochs` when None; noise_control: whether the
-            attackers with noise get a control trained on that noise alone;
+        attackers: by name.
+        train_steps: of their ascent during training, their own when None.
+        from_random: whether adversarial training from random weights is run too.
+        random_epochs: its length, `robust_epochs` when None.
+        noise_control: whether the attackers with noise get a control trained on that noise alone.
         certify, votes: test images and noise draws of the smoothing certificates, 0 for none.
 
     Reading: at full size both starts get the same adversarial epochs, as in the paper, and the clean start

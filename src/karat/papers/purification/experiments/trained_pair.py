@@ -35,8 +35,10 @@ class PairSetting(ImageSetting):
     """Settings of a clean and a robust net that are looked at side by side.
 
     Args:
-        attacker: of the adversarial training, by name; tau: l2 radius of the perturbations that are shown;
-        ascent_steps: of the feature pictures; paper_ascent: take footnote 16's settings instead.
+        attacker: of the adversarial training, by name.
+        tau: l2 radius of the perturbations that are shown.
+        ascent_steps: of the feature pictures.
+        paper_ascent: take footnote 16's settings instead.
     """
 
     attacker: str
@@ -61,8 +63,8 @@ class Pair:
     """The images, the nets "start", "clean", "robust" (and "continued"), and what was seen on the way.
 
     Args:
-        filters: first-layer filters before clean training and after each of its epochs; values: accuracies,
-            `activity` per epoch and rectifier, and where the images come from.
+        filters: first-layer filters before clean training and after each of its epochs.
+        values: accuracies, `activity` per epoch and rectifier, and where the images come from.
     """
 
     images: Images
