@@ -12,9 +12,10 @@ from karat.contract import judge_paper, violations
 from karat.core.divergence import Diverged
 from karat.study import registry
 from karat.study.claim import Check
-from karat.study.evaluate import upper_bound_finding, values_of
+from karat.study.evaluate import upper_bound_finding
 from karat.study.experiment import Experiment, Preset
 from karat.study.paper import Paper
+from karat.study.run import examples
 from karat.study.statement import tabulate
 
 
@@ -23,45 +24,58 @@ class Config:
     d: int = 3
 
 
-def draws(config, generator):
-    return {"value": float(torch.rand(config.d, generator=generator, dtype=torch.float64).mean())}
+@dataclass(frozen=True, kw_only=True)
+class Result:
+    value: float
+    extra: float = 0.0
 
 
-def seedless(config, generator):
-    return {"value": 0.5}
+def draws(config, generator) -> Result:
+    return Result(value=float(torch.rand(config.d, generator=generator, dtype=torch.float64).mean()))
 
 
-def from_torch(config, generator):
-    return {"value": float(torch.rand(1)), "drawn": float(torch.rand(1, generator=generator))}
+def seedless(config, generator) -> Result:
+    return Result(value=0.5)
 
 
-def from_numpy(config, generator):
-    return draws(config, generator) | {"extra": 0.0 * float(np.random.rand())}
+def from_torch(config, generator) -> Result:
+    return Result(value=float(torch.rand(1)), extra=float(torch.rand(1, generator=generator)))
 
 
-def from_random(config, generator):
-    return draws(config, generator) | {"extra": 0.0 * random.random()}
+def from_numpy(config, generator) -> Result:
+    return replace(draws(config, generator), extra=0.0 * float(np.random.rand()))
 
 
-def unseeded(config, generator):
-    return draws(config, generator) | {"extra": float(np.random.default_rng().random())}
+def from_random(config, generator) -> Result:
+    return replace(draws(config, generator), extra=0.0 * random.random())
 
 
-def diverges(config, generator):
+def unseeded(config, generator) -> Result:
+    return replace(draws(config, generator), extra=float(np.random.default_rng().random()))
+
+
+def diverges(config, generator) -> Result:
     torch.rand(1, generator=generator)
     raise Diverged(3, "the loss")
 
 
-def no_json(config, generator):
-    return {"value": torch.rand(2, generator=generator)}
+def no_json(config, generator) -> Result:
+    return Result(value=torch.rand(2, generator=generator))
+
+
+def nameless(config, generator):
+    return {"value": float(torch.rand(1, generator=generator))}
 
 
 PRESETS = {scale: Preset(config=Config(), seeds=2) for scale in ("tiny", "quick", "full")}
 SOUND = Experiment(name="toy.noise", title="How large?", paper="toy", presets=PRESETS, run=draws)
 CHECK = Check(
     claim_id="toy.thm1",
-    experiment="toy.noise",
-    evaluate=lambda records: upper_bound_finding(values_of(records, "value"), 2.0),
+    experiment=SOUND,
+    evaluate=lambda runs: upper_bound_finding([run.result.value for run in runs], 2.0),
+    satisfied=examples((Config(), Result(value=1.0))),
+    violated=examples((Config(), Result(value=3.0))),
+    hypotheses=lambda run: [],
 )
 
 
@@ -123,8 +137,8 @@ def test_an_experiment_without_randomness_says_so_by_one_seed(judge):
 
 
 def test_an_experiment_that_draws_may_measure_what_no_seed_changes(judge):
-    def constant(config, generator):
-        return {"value": float(draws(config, generator)["value"] < 2)}
+    def constant(config, generator) -> Result:
+        return Result(value=float(draws(config, generator).value < 2))
 
     assert judge(replace(SOUND, run=constant)) == [("warning", "seed")]
 
@@ -136,7 +150,7 @@ def test_missing_presets_are_found(judge):
 
 
 def test_checks_of_nothing_and_from_nowhere_are_found(judge):
-    lost = [replace(CHECK, claim_id="toy.thm9"), replace(CHECK, experiment="toy.none")]
+    lost = [replace(CHECK, claim_id="toy.thm9"), replace(CHECK, experiment=replace(SOUND, name="toy.none"))]
     assert judge(SOUND, checks=lost) == [("violation", "missing statement"), ("violation", "experiment name")]
 
 
@@ -148,10 +162,39 @@ def test_names_that_are_not_the_papers_own_are_found(judge):
 
 
 def test_a_check_that_cannot_judge_is_found(judge):
-    def fails(records):
+    def fails(runs):
         raise TypeError("no number")
 
-    assert judge(SOUND, checks=[replace(CHECK, evaluate=fails)]) == [("violation", "verdict")]
+    assert judge(SOUND, checks=[replace(CHECK, evaluate=fails)]) == [
+        ("violation", "examples"),
+        ("violation", "examples"),
+        ("violation", "verdict"),
+    ]
+
+
+def test_a_run_without_a_result_class_is_found(judge):
+    assert ("violation", "result") in judge(replace(SOUND, run=nameless))
+
+
+@pytest.mark.parametrize("bound", [-1.0, 10.0])
+def test_a_check_that_cannot_say_both_is_found(judge, bound):
+    stubborn = replace(CHECK, evaluate=lambda runs: upper_bound_finding([0.0, 0.0, 0.0], bound))
+    assert judge(SOUND, checks=[stubborn]) == [("violation", "examples")]
+
+
+def test_missing_examples_and_hypotheses_are_warnings(judge):
+    bare = Check(claim_id="toy.thm1", experiment=SOUND, evaluate=CHECK.evaluate)
+    assert judge(SOUND, checks=[bare]) == [
+        ("warning", "examples"),
+        ("warning", "examples"),
+        ("warning", "missing hypothesis"),
+    ]
+
+
+@pytest.mark.parametrize("other", ["toy.thm9", "toy.thm1", "nowhere"])
+def test_relations_to_nothing_are_found(judge, other):
+    table = f"thm1 | Thm 1 | 0 | upper\n  A thing is small.\n  uses: {other}"
+    assert judge(SOUND, table=table) == [("violation", "relations")]
 
 
 def test_a_slow_tiny_size_is_a_warning(judge, monkeypatch):

@@ -29,20 +29,25 @@ from karat.study.experiment import Experiment, Preset
 class Config:
     d: int = 3
 
-def run(config, generator):
-    return {{"value": float(torch.rand(config.d, generator=generator).mean())}}
+@dataclass(frozen=True, kw_only=True)
+class Result:
+    value: float
+
+def run(config, generator) -> Result:
+    return Result(value=float(torch.rand(config.d, generator=generator).mean()))
 
 PRESETS = {{scale: Preset(config=Config(), seeds=3) for scale in ("tiny", "quick", "full")}}
 NOISE = Experiment(name="{key}.noise", title="How large?", paper="{key}", presets=PRESETS, run=run)
 """
 CHECKS = """
 from karat.study.claim import Check
-from karat.study.evaluate import upper_bound_finding, values_of
+from karat.study.evaluate import upper_bound_finding
+from {package}.experiments import NOISE
 
-def small(records):
-    return upper_bound_finding(values_of(records, "value"), 2.0)
+def small(runs):
+    return upper_bound_finding([run.result.value for run in runs], 2.0)
 
-CHECKS = (Check(claim_id="{key}.thm1", experiment="{key}.noise", evaluate=small),)
+CHECKS = (Check(claim_id="{key}.thm1", experiment=NOISE, evaluate=small),)
 """
 
 
@@ -67,7 +72,7 @@ class Site:
         home.mkdir(parents=True)
         texts = {"__init__": INIT, "experiments": EXPERIMENTS, "checks": CHECKS}
         for file, text in texts.items():
-            (home / f"{file}.py").write_text(files.get(file, text.format(key=key or name)))
+            (home / f"{file}.py").write_text(files.get(file, text.format(key=key or name, package=name)))
         self.register(name)
         return home
 

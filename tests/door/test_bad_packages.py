@@ -51,7 +51,10 @@ ROOMS = {
     ),
     "unrun": (
         "checks",
-        lambda text: text.replace(".noise", ".none"),
+        lambda text: (
+            "from dataclasses import replace\n"
+            + text.replace("experiment=NOISE", 'experiment=replace(NOISE, name="unrun.none")')
+        ),
         "its check of `unrun.thm1` needs the experiment `unrun.none`, ",
     ),
     "syntax": ("checks", lambda text: text + "(", "its checks cannot be "),

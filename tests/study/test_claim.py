@@ -2,26 +2,50 @@
 
 import json
 import math
+from dataclasses import dataclass
 
 import pytest
 
 from karat.core import Interval
 from karat.study.claim import Check, Finding, claim_json, judge_claim
-from karat.study.evaluate import upper_bound_finding, values_of
+from karat.study.evaluate import upper_bound_finding
+from karat.study.experiment import Experiment, Preset
 from karat.study.registry import get_statement
 
 FIELDS = [
     "id", "paper", "title", "kind", "status", "verdict", "reported", "predicted", "measured", "interval",
-    "scale", "seeds", "hypotheses_unmet", "caveat",
+    "scale", "seeds", "hypotheses_unmet", "caveat", "curve",
 ]  # fmt: skip
 STATEMENT = get_statement("benign.thm3.1.3")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Config:
+    d: int = 10
+
+
+@dataclass(frozen=True, kw_only=True)
+class Result:
+    robust_error: float
+
+
+def run(config, generator) -> Result:
+    raise AssertionError("records are made by hand")
+
+
+TOY, OTHER = (
+    Experiment(
+        name=name, title="?", paper="benign", presets={"tiny": Preset(config=Config(), seeds=1)}, run=run
+    )
+    for name in ("benign.toy", "benign.other")
+)
 
 
 def make_check(**changes):
     settings = {
         "claim_id": STATEMENT.id,
-        "experiment": "benign.toy",
-        "evaluate": lambda records: upper_bound_finding(values_of(records, "robust_error"), 0.2),
+        "experiment": TOY,
+        "evaluate": lambda runs: upper_bound_finding([run.result.robust_error for run in runs], 0.2),
         "reported": 0.1,
     }
     return Check(**settings | changes)
@@ -68,8 +92,8 @@ def test_seeds_are_counted_once_over_a_grid(make_record):
 
 
 def test_unmet_hypotheses_overrule_the_verdict_and_keep_the_numbers(make_record):
-    def hypotheses(config):
-        return ["d >= n^2", "lr <= 1/d^2"] if config["d"] < 15 else ["lr <= 1/d^2"]
+    def hypotheses(run):
+        return ["d >= n^2", "lr <= 1/d^2"] if run.config.d < 15 else ["lr <= 1/d^2"]
 
     records = [
         make_record(seed, config={"d": d}, robust_error=0.9 + seed / 100)
@@ -119,14 +143,14 @@ def test_an_evaluation_that_finds_no_answer_is_inconclusive(make_record):
     def evaluate(records):
         raise ValueError("the curve stays above 0.5 on the whole grid: no crossing to report.")
 
-    claim = judge_claim(STATEMENT, make_check(evaluate=evaluate), [make_record()])
+    claim = judge_claim(STATEMENT, make_check(evaluate=evaluate), [make_record(robust_error=0.1)])
     assert (claim.verdict, claim.measured) == ("inconclusive", None)
     assert claim.caveat == "The curve stays above 0.5 on the whole grid: no crossing to report."
 
 
 @pytest.mark.parametrize("evaluate", [lambda records: records[7], lambda records: 1 / (len(records) - 1)])
 def test_too_few_records_are_inconclusive_and_never_an_error(make_record, evaluate):
-    claim = judge_claim(STATEMENT, make_check(evaluate=evaluate), [make_record()])
+    claim = judge_claim(STATEMENT, make_check(evaluate=evaluate), [make_record(robust_error=0.1)])
     assert (claim.verdict, claim.measured) == ("inconclusive", None)
     assert claim.caveat == "The records found so far are too few to judge it."
 
@@ -148,7 +172,9 @@ def test_numbers_that_are_not_finite_become_null(make_record):
         )
 
     plain = claim_json(
-        judge_claim(STATEMENT, make_check(evaluate=evaluate, reported="~0.1"), [make_record()])
+        judge_claim(
+            STATEMENT, make_check(evaluate=evaluate, reported="~0.1"), [make_record(robust_error=0.1)]
+        )
     )
     assert (plain["measured"], plain["interval"], plain["predicted"]) == (None, None, None)
     assert plain["reported"] == "~0.1"
@@ -156,7 +182,7 @@ def test_numbers_that_are_not_finite_become_null(make_record):
 
 @pytest.mark.parametrize("crash", [ValueError("math domain error"), OverflowError(34, "out of range")])
 def test_settings_that_give_the_hypotheses_no_numbers_are_out_of_regime(make_record, crash):
-    def hypotheses(config):
+    def hypotheses(run):
         raise crash
 
     records = [make_record(seed, robust_error=0.1) for seed in range(3)]
@@ -171,3 +197,28 @@ def test_a_value_that_is_missing_is_left_out_and_said(make_record):
     claim = judge_claim(STATEMENT, make_check(), records)
     assert claim.verdict == "inconclusive"
     assert claim.caveat == "1 of 2 values are not finite and left out."
+
+
+def test_a_hypothesis_may_look_at_what_was_measured(make_record):
+    def hypotheses(run):
+        return [] if run.result.robust_error < 0.5 else ["training has succeeded"]
+
+    good = [make_record(seed, robust_error=0.1 + 0.01 * seed) for seed in range(3)]
+    assert judge_claim(STATEMENT, make_check(hypotheses=hypotheses), good).verdict == "holds"
+    bad = [*good, make_record(3, robust_error=0.9)]
+    claim = judge_claim(STATEMENT, make_check(hypotheses=hypotheses), bad)
+    assert claim.hypotheses_unmet == ("training has succeeded",)
+
+
+def test_a_check_may_look_at_several_experiments(make_record):
+    def evaluate(runs):
+        other = [run.result.robust_error for run in runs.of(OTHER)]
+        return upper_bound_finding([run.result.robust_error for run in runs], sum(other) / len(other))
+
+    check = make_check(evaluate=evaluate, beside=(OTHER,))
+    own = [make_record(seed, robust_error=0.1 + 0.01 * seed) for seed in range(3)]
+    beside = [make_record(seed, experiment="benign.other", robust_error=0.3) for seed in range(2)]
+    claim = judge_claim(STATEMENT, check, [*own, *beside])
+    assert (claim.verdict, claim.predicted) == ("holds", 0.3)
+    # Not yet run: no number to compare with, and no verdict of the wrong kind.
+    assert judge_claim(STATEMENT, check, own).verdict == "inconclusive"

@@ -4,7 +4,14 @@ import math
 
 import pytest
 
-from karat.study.evaluate import lower_bound_finding, rate_finding, tight_finding, upper_bound_finding
+from karat.study.evaluate import (
+    curve_finding,
+    limit_finding,
+    lower_bound_finding,
+    rate_finding,
+    tight_finding,
+    upper_bound_finding,
+)
 
 SEEDS = [0.10, 0.11, 0.12]
 
@@ -109,3 +116,42 @@ def test_a_rate_that_cannot_be_fitted_is_inconclusive(x, curves):
     found = rate_finding(x, curves, -1.0)
     assert (found.verdict, found.measured) == ("inconclusive", None)
     assert found.caveat
+
+
+class TestCurves:
+    X = (1.0, 2.0, 3.0)
+    CURVES = ((0.10, 0.20, 0.30), (0.11, 0.21, 0.31), (0.12, 0.22, 0.32))
+
+    @pytest.mark.parametrize(
+        ("side", "predicted", "verdict", "decided"),
+        [
+            ("at most", (0.5, 0.5, 0.5), "holds", 0.31),
+            ("at most", (0.5, 0.01, 0.5), "fails", 0.21),
+            ("at most", (0.5, 0.215, 0.5), "inconclusive", 0.21),
+            ("at least", (0.0, 0.0, 0.0), "holds", 0.11),
+            ("at least", (0.0, 0.9, 0.0), "fails", 0.21),
+            ("equal", (0.11, 0.21, 0.31), "holds", None),
+            ("equal", (0.11, 0.21, 0.91), "fails", 0.31),
+        ],
+    )
+    def test_the_worst_point_decides(self, side, predicted, verdict, decided):
+        finding = curve_finding(self.X, self.CURVES, predicted, side=side)
+        assert finding.verdict == verdict
+        assert decided is None or finding.measured == pytest.approx(decided)
+        assert finding.curve.predicted == predicted
+
+    def test_a_wide_band_proves_no_equality(self):
+        wide = ((0.0, 0.1), (0.2, 0.3), (0.4, 0.5))
+        finding = curve_finding((1, 2), wide, (0.2, 0.3), resolution=0.01)
+        assert finding.verdict == "inconclusive"
+
+    def test_one_seed_is_inconclusive(self):
+        assert curve_finding(self.X, self.CURVES[:1], self.X).verdict == "inconclusive"
+
+
+def test_a_quantity_that_stays_does_not_vanish():
+    steady = [[0.5, 0.5, 0.5], [0.51, 0.5, 0.5], [0.49, 0.5, 0.51]]
+    assert limit_finding([10, 100, 1000], steady).verdict == "inconclusive"
+    falling = [[1.0, 0.1, 0.01], [1.1, 0.1, 0.01], [1.0, 0.11, 0.01]]
+    assert limit_finding([10, 100, 1000], falling).verdict == "holds"
+    assert limit_finding([10, 100], [row[:2] for row in falling]).verdict == "inconclusive"

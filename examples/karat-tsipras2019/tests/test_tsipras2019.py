@@ -9,12 +9,12 @@ import torch
 from karat.contract import violations
 from karat_tsipras2019 import PAPER
 from karat_tsipras2019.bounds import gated_accuracy, gated_gap, linear_accuracy, robust_bound
-from karat_tsipras2019.experiments import Config, draw
+from karat_tsipras2019.experiments import TsiprasConfig, draw
 
 SAMPLES = 200_000
 # Hoeffding: one comparison is off by this much with probability 1e-9 at most.
 ERROR = math.sqrt(math.log(2e9) / (2 * SAMPLES))
-CONFIG = Config(d=9, strength=1.2, p_strong=0.8, n=SAMPLES)
+CONFIG = TsiprasConfig(d=9, strength=1.2, p_strong=0.8, n=SAMPLES)
 
 
 @pytest.fixture(scope="module")

@@ -3,9 +3,10 @@
 import math
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass
 from typing import Any, Generic, Literal, TypeVar
 
+from karat.core.bands import Band
 from karat.core.statistics import Interval
 from karat.study.experiment import Experiment
 from karat.study.record import Record
@@ -23,15 +24,39 @@ SCALES = ("tiny", "quick", "full")
 
 
 @dataclass(frozen=True, kw_only=True)
+class Curve:
+    """A prediction that is a curve, beside the measured one.
+
+    Args:
+        x: (g,) increasing.
+        predicted: (g,) what the formula says at every x.
+        band: what was measured, with ends that hold for all x at once.
+    """
+
+    x: tuple[float, ...]
+    predicted: tuple[float, ...]
+    band: Band
+
+
+@dataclass(frozen=True, kw_only=True)
 class Finding:
-    """What the records of an experiment say about a statement, before its hypotheses are looked at."""
+    """What the records of an experiment say about a statement, before its hypotheses are looked at.
+
+    Args:
+        measured: the number that is compared; of a curve the point that decided.
+        interval: of the measured number, over seeds.
+        predicted: what the formula says.
+        verdict: how the comparison ended.
+        caveat: what a reader must know beside the numbers.
+        curve: all of the curve, where the prediction is one.
+    """
 
     measured: float | None
     interval: Interval | None
     predicted: float | None
     verdict: Outcome
     caveat: str = ""
-    details: dict[str, Any] = field(default_factory=dict)
+    curve: Curve | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,6 +68,8 @@ class Check(Generic[C, R]):
         experiment: whose runs are judged.
         evaluate: its finished runs -> finding.
         beside: further experiments that the evaluation looks at, with `runs.of(OTHER)`.
+        satisfied: runs, as `examples` makes them, on which the check must say `holds`.
+        violated: runs on which it must say `fails`.
         hypotheses: a run -> the hypotheses of the statement that its settings or its result violate.
         reported: the paper's own number.
         reading: how hidden constants and slips of the text were read.
@@ -54,6 +81,8 @@ class Check(Generic[C, R]):
     experiment: Experiment[C, R]
     evaluate: Callable[[Runs[C, R]], Finding]
     beside: tuple[Experiment, ...] = ()
+    satisfied: Sequence[Run[C, R]] = ()
+    violated: Sequence[Run[C, R]] = ()
     hypotheses: Callable[[Run[C, R]], list[str]] = lambda run: []
     reported: float | str | None = None
     reading: str = ""
@@ -90,6 +119,7 @@ class Claim:
     seeds: int
     hypotheses_unmet: tuple[str, ...]
     caveat: str
+    curve: Curve | None = None
 
 
 def judge_claim(
@@ -170,6 +200,7 @@ def claim_json(claim: Claim) -> dict[str, Any]:
         "measured": _finite(claim.measured),
         "interval": None if ends is None or None in ends else ends,
         "hypotheses_unmet": list(claim.hypotheses_unmet),
+        "curve": None if claim.curve is None else _lists(asdict(claim.curve)),
     }
     return plain
 
@@ -200,6 +231,7 @@ def _claim(
         seeds=len({record.seed for record in records}),
         hypotheses_unmet=unmet,
         caveat=" ".join(filter(None, caveats)),
+        curve=finding.curve if finding else None,
     )
 
 
@@ -221,6 +253,13 @@ def _lost_cells(records: Sequence[Record]) -> str:
 def _sentence(error: Exception) -> str:
     text = " ".join(str(error).split()) or "The evaluation failed without a reason"
     return text[0].upper() + text[1:].rstrip(".") + "."
+
+
+def _lists(value: Any) -> Any:
+    """Tuples as JSON knows them."""
+    if isinstance(value, dict):
+        return {name: _lists(inner) for name, inner in value.items()}
+    return list(value) if isinstance(value, tuple) else value
 
 
 def _finite(value: float | None) -> float | None:

@@ -2,15 +2,19 @@
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
 
+from karat.core.bands import simultaneous_band
 from karat.core.statistics import Interval, log_log_slope, t_interval
-from karat.study.claim import Finding, Outcome
+from karat.study.claim import Curve, Finding, Outcome
 from karat.study.record import Record, number
 
 Side = Literal["equal", "at most", "at least"]
+Numbers = Sequence[float] | np.ndarray
+Curves = Sequence[Sequence[float]] | np.ndarray
 
 ROUNDING = 1e-9
 """Relative slack of an exact comparison: double-precision noise, far below any effect a claim speaks of."""
@@ -70,8 +74,8 @@ def tight_finding(
 
 
 def rate_finding(
-    x: Sequence[float],
-    curves: Sequence[Sequence[float]],
+    x: Numbers,
+    curves: Curves,
     predicted: float,
     level: float = 0.95,
     *,
@@ -107,6 +111,83 @@ def rate_finding(
         verdict=_compare(slopes[0].interval, predicted, side, resolution),
         caveat="Only one seed gives a curve to fit: the interval is that of the fit.",
     )
+
+
+def limit_finding(x: Numbers, curves: Curves, level: float = 0.95) -> Finding:
+    """Whether a positive quantity vanishes as x grows: o(1) as a falling power law over the sizes at hand.
+
+    Args:
+        x: (g,) positive sizes, three at least, such as dimensions.
+        curves: (seeds, g) the quantity, one curve per seed.
+        level: of the interval of the exponent.
+
+    Returns:
+        the exponent against 0: holds if its interval lies below, fails if it lies above.
+
+    >>> limit_finding([10, 100, 1000], [[0.5, 0.26, 0.12], [0.6, 0.29, 0.15], [0.5, 0.25, 0.13]]).verdict
+    'holds'
+    >>> limit_finding([10, 100, 1000], [[0.5, 0.5, 0.6], [0.5, 0.5, 0.61], [0.5, 0.52, 0.6]]).verdict
+    'fails'
+    """
+    return rate_finding(x, curves, 0.0, level, side="at most")
+
+
+def curve_finding(
+    x: Numbers,
+    curves: Curves,
+    predicted: Numbers,
+    *,
+    side: Side = "equal",
+    level: float = 0.95,
+    resolution: float | None = None,
+) -> Finding:
+    """A measured curve against a predicted one: the band, right at all points at once, decides everywhere.
+
+    Holds if the band lies on the right side at every x, fails if it lies on the wrong side at any.
+
+    Args:
+        x: (g,) increasing.
+        curves: (seeds, g) one curve per seed.
+        predicted: (g,) what the formula says.
+        side: whether the formula is an equality or a bound.
+        level: of the whole band.
+        resolution: for equalities, the half-width at which a band is too wide to prove anything.
+
+    Returns:
+        the numbers of the point that decided: the worst one.
+
+    >>> curve_finding([1, 2], [[0.1, 0.2], [0.12, 0.22], [0.11, 0.21]], [0.5, 0.3], side="at most").verdict
+    'holds'
+    >>> curve_finding([1, 2], [[0.1, 0.2], [0.12, 0.22], [0.11, 0.21]], [0.5, 0.1], side="at most").predicted
+    0.1
+    """
+    table = np.asarray(curves, dtype=float).reshape(-1, len(x))
+    if len(table) < 2:
+        return _nothing(float(predicted[0]), _ONE_SEED)
+    band = simultaneous_band(table, level)
+    points = [
+        Finding(measured=mean, interval=ends, predicted=float(p), verdict=_compare(ends, p, side, resolution))
+        for mean, ends, p in zip(
+            band.mean,
+            (Interval(low, high, level) for low, high in zip(band.low, band.high, strict=True)),
+            predicted,
+            strict=True,
+        )
+    ]
+    worst = worst_finding(points)
+    if worst.verdict == "holds":  # of points that all hold, the one with least room
+        worst = min(points, key=lambda point: _room(point, side))
+    where = f"Decided at {x[points.index(worst)]:g}; the band is right at all {len(x)} points at once."
+    shown = Curve(x=tuple(map(float, x)), predicted=tuple(map(float, predicted)), band=band)
+    return replace(worst, caveat=where, curve=shown)
+
+
+def _room(point: Finding, side: Side) -> float:
+    """How far the nearer end of an interval is from where the verdict would change."""
+    assert point.interval is not None
+    assert point.predicted is not None
+    above, below = point.predicted - point.interval.high, point.interval.low - point.predicted
+    return {"at most": above, "at least": below, "equal": -max(-above, -below)}[side]
 
 
 def worst_finding(findings: Sequence[Finding]) -> Finding:

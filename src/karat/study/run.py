@@ -140,3 +140,17 @@ def pivot(
     for run in kept:
         table[rows[run.seed], columns[axis(run)]] = value(run)
     return np.array(x, dtype=float), table
+
+
+def examples(*cells: tuple[C, R], seeds: int = 3) -> list[Run[C, R]]:
+    """Return made-up runs, such as a check's `satisfied` and `violated`: each result under several seeds.
+
+    Args:
+        cells: settings and what a run there might measure.
+        seeds: how often each stands in the list.
+    """
+    return [
+        Run(config, result, seed, f"example {index}")
+        for index, (config, result) in enumerate(cells)
+        for seed in range(seeds)
+    ]

@@ -1,5 +1,6 @@
 """A numbered statement of a paper, in our own words."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Literal, cast, get_args
 
@@ -17,6 +18,13 @@ Kind = Literal[
 KINDS: tuple[str, ...] = get_args(Kind)
 
 
+Origin = Literal["paper", "karat"]
+"""Whose sentence it is: the paper's, or karat's own beside it."""
+
+RELATIONS = ("uses", "contradicts", "supersedes")
+"""What a statement may say of others: its proof rests on them, it refutes them, it takes their place."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Statement:
     """What a paper says at one place: a theorem, a figure, a table, a definition or an algorithm.
@@ -31,6 +39,10 @@ class Statement:
         kind: how the statement is to be judged.
         ref: where it stands, such as "benign, Thm 3.1(3)".
         line: its line in the paper's text file.
+        origin: whether the paper says so, or karat beside it (a variant, a repair, an extension).
+        uses: ids of the statements on which its proof rests.
+        contradicts: ids of statements that cannot be true together with it.
+        supersedes: ids of statements whose place it takes, such as the printed one that it repairs.
     """
 
     id: str
@@ -39,30 +51,63 @@ class Statement:
     kind: Kind
     ref: str
     line: int
+    origin: Origin = "paper"
+    uses: tuple[str, ...] = ()
+    contradicts: tuple[str, ...] = ()
+    supersedes: tuple[str, ...] = ()
+
+    @property
+    def relations(self) -> dict[str, tuple[str, ...]]:
+        """The relations it has to others: name -> ids."""
+        named = {"uses": self.uses, "contradicts": self.contradicts, "supersedes": self.supersedes}
+        return {name: ids for name, ids in named.items() if ids}
 
 
 def tabulate(paper: str, table: str) -> tuple[Statement, ...]:
     """Read one paper's statements from text: a header "item | place | line | kind", then the indented title.
 
-    >>> tabulate("benign", "eq1 | Eq 1 | 96 | definition" + chr(10) + "  phi is smooth.")[0].ref
-    'benign, Eq 1'
+    Indented lines that begin with "origin:", "uses:", "contradicts:" or "supersedes:" say more; the last
+    three list ids.
+
+    Args:
+        paper: its key.
+        table: the text.
+
+    >>> lines = ["thm2 | Thm 2 | 96 | upper", "  The error is small.", "  uses: benign.lem1, lazy.thm3.1"]
+    >>> (statement,) = tabulate("benign", chr(10).join(lines))
+    >>> statement.ref, statement.uses
+    ('benign, Thm 2', ('benign.lem1', 'lazy.thm3.1'))
     """
-    statements: list[Statement] = []
-    for header, *title in _blocks(table):
-        item, place, line, kind = (cell.strip() for cell in header.split("|"))
-        if kind not in KINDS:
-            raise ValueError(f"the kind of {paper}.{item} must be one of {', '.join(KINDS)}; got {kind!r}.")
-        statements.append(
-            Statement(
-                id=f"{paper}.{item}",
-                paper=paper,
-                title=" ".join(part.strip() for part in title),
-                kind=cast(Kind, kind),
-                ref=f"{paper}, {place}",
-                line=int(line),
-            )
-        )
-    return tuple(statements)
+    return tuple(_statement(paper, header, lines) for header, *lines in _blocks(table))
+
+
+def _statement(paper: str, header: str, lines: list[str]) -> Statement:
+    item, place, line, kind = (cell.strip() for cell in header.split("|"))
+    _require_choice(kind, paper, item, "kind", KINDS)
+    marked = {name: text for name, text in map(_mark, lines) if name}
+    origin = marked.pop("origin", "paper")
+    _require_choice(origin, paper, item, "origin", get_args(Origin))
+    return Statement(
+        id=f"{paper}.{item}",
+        paper=paper,
+        title=" ".join(text for name, text in map(_mark, lines) if not name),
+        kind=cast(Kind, kind),
+        ref=f"{paper}, {place}",
+        line=int(line),
+        origin=cast(Origin, origin),
+        **{name: tuple(text.replace(",", " ").split()) for name, text in marked.items()},
+    )
+
+
+def _require_choice(word: str, paper: str, item: str, name: str, choices: Collection[str]) -> None:
+    if word not in choices:
+        raise ValueError(f"the {name} of {paper}.{item} must be one of {', '.join(choices)}; got {word!r}.")
+
+
+def _mark(line: str) -> tuple[str, str]:
+    """The relation or origin that a line states, or no name and a piece of the title."""
+    name, colon, text = line.strip().partition(":")
+    return (name, text.strip()) if colon and name in ("origin", *RELATIONS) else ("", line.strip())
 
 
 def _blocks(table: str) -> list[list[str]]:

@@ -2,16 +2,19 @@
 
 import math
 from dataclasses import dataclass
+from typing import Annotated
 
 import torch
+from annotated_types import Ge, Lt
 
-from karat.core.checks import require_integer, require_number
+from karat.core.ranges import Count, NonNegative, settings
 from karat.study.experiment import Experiment, Preset
 from karat_tsipras2019.bounds import gated_accuracy, linear_accuracy, robust_bound
 
 
 @dataclass(frozen=True, kw_only=True)
-class Config:
+@settings
+class TsiprasConfig:
     """Settings of one cell.
 
     Args:
@@ -24,23 +27,17 @@ class Config:
         steps: of training.
     """
 
-    d: int
-    strength: float = 4.0
-    p_strong: float = 0.95
-    n: int = 2000
-    trust: float = 1.0
-    radius: float = 0.0
-    steps: int = 300
+    d: Count
+    strength: NonNegative = 4.0
+    p_strong: Annotated[float, Ge(0.5), Lt(1)] = 0.95
+    n: Count = 2000
+    trust: NonNegative = 1.0
+    radius: NonNegative = 0.0
+    steps: Count = 300
 
     def __post_init__(self) -> None:
-        for name in ("d", "n", "steps"):
-            require_integer(getattr(self, name), name, "Config", minimum=1)
-        for name in ("trust", "radius", "strength"):
-            require_number(getattr(self, name), name, "Config", minimum=0)
-        if not 0.5 <= self.p_strong < 1:
-            raise ValueError(f"`p_strong` of `Config` must be at least 1/2 and below 1, got {self.p_strong}.")
         if not 2 * self.eta < 1:
-            raise ValueError(f"`strength` of `Config` must be below sqrt(d)/2, got {self.strength}.")
+            raise ValueError(f"`strength` of `TsiprasConfig` must be below sqrt(d)/2, got {self.strength}.")
 
     @property
     def eta(self) -> float:
@@ -48,29 +45,46 @@ class Config:
         return self.strength / math.sqrt(self.d)
 
 
-def draw(config: Config, generator: torch.Generator) -> tuple[torch.Tensor, torch.Tensor]:
+@dataclass(frozen=True)
+class GivenResult:
+    """Accuracies of three given classifiers on draws, and the largest robust accuracy over its bound."""
+
+    average: float
+    average_robust: float
+    strong: float
+    strong_robust: float
+    gated: float
+    gated_robust: float
+    largest_ratio: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainedResult:
+    """Exact accuracies of trained weights, what the theorem allows, and the weight of the strong feature."""
+
+    accuracy: float
+    robust_accuracy: float
+    bound: float
+    strong_weight: float
+
+
+def draw(config: TsiprasConfig, generator: torch.Generator) -> tuple[torch.Tensor, torch.Tensor]:
     """Return s = y x_1 (n,) and y times the weak features (n, d): all that accuracies depend on."""
     strong = torch.rand(config.n, generator=generator, dtype=torch.float64) < config.p_strong
     noise = torch.randn(config.n, config.d, generator=generator, dtype=torch.float64)
     return 2.0 * strong - 1.0, config.eta + noise
 
 
-def measure(config: Config, generator: torch.Generator) -> dict[str, float]:
+def measure(config: TsiprasConfig, generator: torch.Generator) -> GivenResult:
     """Accuracies of three given classifiers on draws, and how close random ones come to the bound."""
     s, weak = draw(config, generator)
     mean, tau, c = weak.mean(dim=1), 2 * config.eta, config.trust * config.eta
-    return {
-        "average": _share(mean),
-        "average_robust": _share(mean - tau),
-        "strong": _share(s),
-        "strong_robust": _share(s - 0.999),  # any radius below 1 does the same
-        "gated": _share(c * s + mean),
-        "gated_robust": _share(c * s + mean - tau),
-        "largest_ratio": _largest_ratio(config, generator),
-    }
+    # For the strong feature any radius below 1 does the same as 0.999.
+    margins = (mean, mean - tau, s, s - 0.999, c * s + mean, c * s + mean - tau)
+    return GivenResult(*map(_share, margins), _largest_ratio(config, generator))
 
 
-def train(config: Config, generator: torch.Generator) -> dict[str, float]:
+def train(config: TsiprasConfig, generator: torch.Generator) -> TrainedResult:
     """Soft-margin training in the unit ball; the worst perturbation takes tau |w|_1 off every margin."""
     s, weak = draw(config, generator)
     x, tau = torch.cat([s.unsqueeze(1), weak], dim=1), config.radius * config.eta
@@ -83,19 +97,15 @@ def train(config: Config, generator: torch.Generator) -> dict[str, float]:
         w = w.sign() * (w.abs() - lr * tau * active.mean()).clamp_min(0)
         w = w / torch.linalg.vector_norm(w).clamp_min(1)
     exact = [linear_accuracy(float(w[0]), w[1:], config.eta, config.p_strong, r * config.eta) for r in (0, 2)]
-    return {
-        "accuracy": exact[0],
-        "robust_accuracy": exact[1],
-        "bound": robust_bound(exact[0], config.p_strong),
-        "strong_weight": float(w[0]),
-    }
+    bound = robust_bound(exact[0], config.p_strong)
+    return TrainedResult(accuracy=exact[0], robust_accuracy=exact[1], bound=bound, strong_weight=float(w[0]))
 
 
 def _share(margins: torch.Tensor) -> float:
     return float((margins > 0).double().mean())
 
 
-def _largest_ratio(config: Config, generator: torch.Generator, count: int = 200) -> float:
+def _largest_ratio(config: TsiprasConfig, generator: torch.Generator, count: int = 200) -> float:
     """Largest robust accuracy over its bound, exact, among gated and random linear classifiers."""
     p, eta, radii = config.p_strong, config.eta, (0.0, 2 * config.eta)
     pairs = [[gated_accuracy(c * eta, config.d, eta, p, tau) for tau in radii] for c in (0, 0.5, 1, 2)]
@@ -106,10 +116,12 @@ def _largest_ratio(config: Config, generator: torch.Generator, count: int = 200)
     return max(robust / robust_bound(standard, p) for standard, robust in pairs if standard < 1 - 1e-9)
 
 
-def _presets(strength: float, **grid: tuple[float, ...]) -> dict[str, Preset]:
+def _presets(strength: float, **grid: tuple[float, ...]) -> dict[str, Preset[TsiprasConfig]]:
     sizes = {"tiny": (100, 4000, 5), "quick": (400, 10000, 5), "full": (2500, 20000, 10)}
     return {
-        scale: Preset(config=Config(d=d, n=n, strength=strength), grid=grid, seeds=seeds, cell_seconds=0.5)
+        scale: Preset(
+            config=TsiprasConfig(d=d, n=n, strength=strength), grid=grid, seeds=seeds, cell_seconds=0.5
+        )
         for scale, (d, n, seeds) in sizes.items()
     }
 
