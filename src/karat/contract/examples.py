@@ -21,6 +21,7 @@ def example_faults(check: Check) -> Iterator[Fault]:
             reason = f"it has no `{name}` example, so nothing shows that it can say `{expected}`."
             yield Fault(subject=check.claim_id, rule="examples", reason=reason, level="warning")
             continue
+        verdict: str
         try:
             verdict = check.evaluate(Runs(runs)).verdict
         except Exception as error:  # whatever a check of somebody else's package raises

@@ -59,6 +59,11 @@ class Finding:
     curve: Curve | None = None
 
 
+def no_hypotheses(run: Run) -> list[str]:
+    """A statement that holds wherever it can be run."""
+    return []
+
+
 @dataclass(frozen=True, kw_only=True)
 class Check(Generic[C, R]):
     """How a statement is tested: which experiments to run and how their results are judged.
@@ -83,7 +88,7 @@ class Check(Generic[C, R]):
     beside: tuple[Experiment, ...] = ()
     satisfied: Sequence[Run[C, R]] = ()
     violated: Sequence[Run[C, R]] = ()
-    hypotheses: Callable[[Run[C, R]], list[str]] = lambda run: []
+    hypotheses: Callable[[Run[C, R]], list[str]] = no_hypotheses
     reported: float | str | None = None
     reading: str = ""
     scales: tuple[str, ...] = SCALES
