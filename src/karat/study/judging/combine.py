@@ -1,0 +1,61 @@
+"""Findings made of findings: several parts, bounds that say nothing, and what else a reader must know."""
+
+from dataclasses import replace
+
+from karat.study.finding import Finding, Outcome
+
+
+def all_of(*findings: Finding) -> Finding:
+    """Several parts that must all hold: the worst decides and shows its numbers.
+
+    Args:
+        findings: one at least, the most important first.
+    """
+    order: dict[Outcome, int] = {"fails": 0, "vacuous": 1, "inconclusive": 2, "holds": 3}
+    worst = min(findings, key=lambda finding: order[finding.outcome])
+    leanings = [finding.leaning for finding in findings]
+    p_values = [finding.p_value for finding in findings if finding.p_value is not None]
+    p_value = None
+    if worst.outcome == "holds":
+        p_value = max(p_values, default=0.0)
+    elif worst.outcome == "fails":  # any part may fail: the smallest of so many
+        p_value = min(1.0, len(findings) * (worst.p_value or 0.0))
+    notes = dict.fromkeys(note for finding in (worst, *findings) for note in finding.notes)
+    rule = f"all of {len(findings)}: " + ", ".join(finding.outcome for finding in findings)
+    return replace(
+        worst,
+        leaning="fails" if "fails" in leanings else min(leanings, key=lambda leaning: order[leaning]),
+        p_value=p_value,
+        notes=tuple(notes),
+        trace=(rule, *(step for finding in findings for step in finding.trace)),
+    )
+
+
+def vacuous_if(says_nothing: bool, why: str, finding: Finding) -> Finding:
+    """A comparison with a bound that says nothing at this size is neither confirmed nor refuted by it.
+
+    Args:
+        says_nothing: whether the bound is trivial here.
+        why: what makes it trivial, and where it would begin to say something.
+        finding: the comparison; one that fails is kept, for a violated bound is not trivial.
+    """
+    if not says_nothing or finding.outcome == "fails":
+        return finding
+    return replace(
+        finding,
+        outcome="vacuous",
+        p_value=None,
+        seeds_needed=None,
+        notes=(f"Vacuous at this size: {why}", *finding.notes),
+        trace=("vacuous", *finding.trace),
+    )
+
+
+def noted(finding: Finding, *notes: str) -> Finding:
+    """Return the finding with more said about it.
+
+    Args:
+        finding: any.
+        notes: sentences.
+    """
+    return replace(finding, notes=(*finding.notes, *filter(None, notes)))

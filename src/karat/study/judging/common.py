@@ -1,0 +1,108 @@
+"""What all rules share: levels, the room of a mean, tail probabilities, seeds that would settle it."""
+
+import math
+from collections.abc import Sequence
+from typing import Literal
+
+import numpy as np
+from scipy import stats
+
+from karat.study.finding import Finding, Margin, Unit
+
+Side = Literal["at most", "at least"]
+Numbers = Sequence[float] | np.ndarray
+Curves = Sequence[Sequence[float]] | np.ndarray
+
+LEVEL = 0.95
+"""Of every interval."""
+
+SEEDS = 3
+"""A random quantity seen fewer times says nothing about its spread that one could rely on."""
+
+ROUNDING = 1e-9
+"""Relative slack of a comparison: double-precision noise, far below any effect a claim speaks of."""
+
+MOST_SEEDS = 10_000
+"""Nobody runs more: a claim that would need them is as good as undecidable here."""
+
+
+class Undecided(Exception):
+    """A check finds no answer in its runs, such as a curve that never crosses: the claim is inconclusive."""
+
+
+def room(mean: float, predicted: float, test: Margin | Side) -> float:
+    """How far a mean lies inside what a test allows, negative outside; rounding is forgiven.
+
+    Args:
+        mean: the measured number.
+        predicted: what the formula says.
+        test: the margin of an equality, or the side of a bound.
+    """
+    slack = ROUNDING * max(1.0, abs(predicted))
+    if isinstance(test, Margin):
+        return test.size - abs(mean - predicted) + slack
+    return (predicted - mean if test == "at most" else mean - predicted) + slack
+
+
+def finite_numbers(values: Numbers, predicted: float, unit: Unit, rule: str) -> np.ndarray | Finding:
+    """Return the numbers as an array, or the finding that they cannot be compared.
+
+    Args:
+        values: measured.
+        predicted: what they are compared with.
+        unit: of both.
+        rule: that asks.
+    """
+    numbers = np.asarray(values, dtype=float).reshape(-1)
+    if len(numbers) == 0:
+        return undecided(predicted, unit, rule, "No value was measured.")
+    if math.isnan(predicted):
+        return undecided(None, unit, rule, "The formula gives no number here.")
+    if not np.isfinite(numbers).all():
+        lost = int((~np.isfinite(numbers)).sum())
+        return undecided(predicted, unit, rule, f"{lost} of {len(numbers)} values are not finite.")
+    return numbers
+
+
+def undecided(predicted: float | None, unit: Unit, rule: str, why: str) -> Finding:
+    """Return the finding that nothing could be compared.
+
+    Args:
+        predicted: what the formula says, None if nothing.
+        unit: of the numbers.
+        rule: that was tried.
+        why: it could not be applied.
+    """
+    return Finding(
+        outcome="inconclusive",
+        measured=None,
+        interval=None,
+        predicted=predicted,
+        unit=unit,
+        notes=(why,),
+        trace=(rule,),
+    )
+
+
+def standard_error(numbers: np.ndarray) -> float:
+    """Standard error of the mean."""
+    return float(numbers.std(ddof=1)) / math.sqrt(len(numbers))
+
+
+def tail(distance: float, numbers: np.ndarray) -> float:
+    """Probability of a mean so far from the edge if the truth lay on its other side."""
+    error = standard_error(numbers)
+    return 0.0 if error == 0 else float(stats.t.sf(abs(distance) / error, len(numbers) - 1))
+
+
+def seeds_needed(half: float, distance: float, seeds: int) -> int | None:
+    """Return how many seeds would leave the edge outside the interval; None if nobody runs so many.
+
+    Args:
+        half: half-width of the interval.
+        distance: of the mean from the edge.
+        seeds: behind the interval.
+    """
+    if distance == 0 or half / abs(distance) > math.sqrt(MOST_SEEDS / seeds):
+        return None
+    return max(seeds + 1, math.ceil(seeds * (half / distance) ** 2))

@@ -1,0 +1,26 @@
+"""Which rules may decide a statement of a kind."""
+
+from karat.study.statement import Kind
+
+RULES: dict[Kind, frozenset[str]] = {
+    "upper": frozenset({"bound", "exact bound", "certified", "one constant", "limit", "share", "curve"}),
+    "lower": frozenset({"bound", "exact bound", "certified", "one constant", "limit", "share", "curve"}),
+    "tight": frozenset({"equal", "identity", "curve", "share", "exact bound"}),
+    "rate": frozenset({"rate", "one constant", "limit", "curve"}),
+    "existence": frozenset({"bound", "exact bound", "certified", "share"}),
+    "qualitative": frozenset(
+        {"bound", "exact bound", "certified", "equal", "rate", "limit", "share", "curve"}
+    ),
+    "reported numbers": frozenset({"equal", "bound", "share", "curve", "certified", "exact bound"}),
+}
+"""Which rules may decide a statement of a kind; definitions and algorithms are not judged."""
+
+
+def rule_of(trace: tuple[str, ...]) -> frozenset[str]:
+    """Return the names of the rules in a trace.
+
+    Args:
+        trace: of a finding.
+    """
+    names = {rule for rules in RULES.values() for rule in rules}
+    return frozenset(name for name in names for step in trace if step.startswith(name))

@@ -1,0 +1,73 @@
+"""Predictions that are curves, judged by a band that is right at all points at once."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from karat.core.bands import simultaneous_band
+from karat.core.statistics import Interval
+from karat.study.finding import Curve, Finding, Margin, Outcome, Unit
+from karat.study.judging.common import (
+    LEVEL,
+    SEEDS,
+    Curves,
+    Numbers,
+    Side,
+    room,
+    seeds_needed,
+    tail,
+    undecided,
+)
+
+
+def curve(x: Numbers, curves: Curves, predicted: Numbers, test: Margin | Side, unit: Unit) -> Finding:
+    """A measured curve against a predicted one: the band, right at all points at once, decides everywhere.
+
+    Args:
+        x: (g,) increasing.
+        curves: (seeds, g) one curve per seed.
+        predicted: (g,) what the formula says.
+        test: the margin of an equality, or the side of a bound.
+        unit: of the values.
+
+    >>> from karat.study.finding import ERROR
+    >>> table = [[0.1, 0.2], [0.12, 0.22], [0.11, 0.21]]
+    >>> curve([1, 2], table, [0.5, 0.3], "at most", ERROR).outcome
+    'holds'
+    >>> curve([1, 2], table, [0.5, 0.1], "at most", ERROR).predicted
+    0.1
+    """
+    how = f"within {test.size:.3g} ({test.reason})" if isinstance(test, Margin) else test
+    rule = f"curve: at all {len(x)} points at once, {how} the prediction"
+    table = np.asarray(curves, dtype=float).reshape(-1, len(x))
+    if len(table) == 0 or not np.isfinite(table).all():
+        return undecided(float(predicted[0]), unit, rule, "No seed has a finite value at every point.")
+    inside = [
+        room(float(mean), float(p), test) for mean, p in zip(table.mean(axis=0), predicted, strict=True)
+    ]
+    leaning: Outcome = "holds" if min(inside) >= 0 else "fails"
+    if len(table) < SEEDS:
+        few = f"{len(table)} of the {SEEDS} seeds that a random curve needs at least."
+        return replace(undecided(float(predicted[0]), unit, rule, few), leaning=leaning)
+    band = simultaneous_band(table, LEVEL)
+    half = [(high - low) / 2 for low, high in zip(band.low, band.high, strict=True)]
+    at = min(range(len(x)), key=lambda i: inside[i] - half[i])
+    outcome: Outcome = "holds" if inside[at] >= half[at] else "inconclusive"
+    if any(distance <= -width for distance, width in zip(inside, half, strict=True)):
+        outcome, at = "fails", min(range(len(x)), key=lambda i: inside[i] + half[i])
+    # Each point alone when all must hold; the clearest of so many when one may refute.
+    count = 1 if outcome == "holds" else len(x)
+    return Finding(
+        outcome=outcome,
+        measured=band.mean[at],
+        interval=unit.clip(Interval(band.low[at], band.high[at], LEVEL)),
+        predicted=float(predicted[at]),
+        unit=unit,
+        leaning=leaning,
+        p_value=None if outcome == "inconclusive" else min(1.0, count * tail(inside[at], table[:, at])),
+        resolution=half[at],
+        seeds_needed=seeds_needed(half[at], inside[at], len(table)) if outcome == "inconclusive" else None,
+        notes=(f"Decided at {x[at]:g}.",),
+        trace=(rule,),
+        curve=Curve(x=tuple(map(float, x)), predicted=tuple(map(float, predicted)), band=band),
+    )
