@@ -2,250 +2,247 @@
 
 import math
 from collections import Counter
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, Generic, Literal, TypeVar
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Literal
 
-from karat.core.bands import Band
 from karat.core.statistics import Interval
-from karat.study.experiment import Experiment
+from karat.study.check import SCALES, Check
+from karat.study.control import Control
+from karat.study.finding import Curve, Finding
+from karat.study.judging.common import Undecided
+from karat.study.ledger import Entry, ledger_of
 from karat.study.record import Record
-from karat.study.run import Run, Runs, read_runs
-from karat.study.statement import Kind, Statement
+from karat.study.run import Runs, read_runs
+from karat.study.statement import Kind, Origin, Statement
 
-C = TypeVar("C")
-R = TypeVar("R")
-
-Outcome = Literal["holds", "fails", "inconclusive"]
-Verdict = Literal["holds", "fails", "inconclusive", "out of regime"]
+Verdict = Literal["holds", "fails", "inconclusive", "vacuous", "out of regime"]
 ClaimStatus = Literal["stated", "executable"]
 
-SCALES = ("tiny", "quick", "full")
+__all__ = ["SCALES", "Check", "Claim", "ControlOutcome", "Verdict", "claim_json", "judge_claim"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Curve:
-    """A prediction that is a curve, beside the measured one.
+class ControlOutcome:
+    """What a check said in a world without the statement's reason.
 
     Args:
-        x: (g,) increasing.
-        predicted: (g,) what the formula says at every x.
-        band: what was measured, with ends that hold for all x at once.
+        control: the world.
+        holds: whether the point estimate satisfies the statement there; None if it has not run.
+        measured: the number that was compared.
+        predicted: what the formula says there.
     """
 
-    x: tuple[float, ...]
-    predicted: tuple[float, ...]
-    band: Band
-
-
-@dataclass(frozen=True, kw_only=True)
-class Finding:
-    """What the records of an experiment say about a statement, before its hypotheses are looked at.
-
-    Args:
-        measured: the number that is compared; of a curve the point that decided.
-        interval: of the measured number, over seeds.
-        predicted: what the formula says.
-        verdict: how the comparison ended.
-        caveat: what a reader must know beside the numbers.
-        curve: all of the curve, where the prediction is one.
-    """
-
-    measured: float | None
-    interval: Interval | None
-    predicted: float | None
-    verdict: Outcome
-    caveat: str = ""
-    curve: Curve | None = None
-
-
-def no_hypotheses(run: Run) -> list[str]:
-    """A statement that holds wherever it can be run."""
-    return []
-
-
-@dataclass(frozen=True, kw_only=True)
-class Check(Generic[C, R]):
-    """How a statement is tested: which experiments to run and how their results are judged.
-
-    Args:
-        claim_id: id of the statement.
-        experiment: whose runs are judged.
-        evaluate: its finished runs -> finding.
-        beside: further experiments that the evaluation looks at, with `runs.of(OTHER)`.
-        satisfied: runs, as `examples` makes them, on which the check must say `holds`.
-        violated: runs on which it must say `fails`.
-        hypotheses: a run -> the hypotheses of the statement that its settings or its result violate.
-        reported: the paper's own number.
-        reading: how hidden constants and slips of the text were read.
-        scales: presets on which the check makes sense.
-        headline: whether a summary should name it first.
-    """
-
-    claim_id: str
-    experiment: Experiment[C, R]
-    evaluate: Callable[[Runs[C, R]], Finding]
-    beside: tuple[Experiment, ...] = ()
-    satisfied: Sequence[Run[C, R]] = ()
-    violated: Sequence[Run[C, R]] = ()
-    hypotheses: Callable[[Run[C, R]], list[str]] = no_hypotheses
-    reported: float | str | None = None
-    reading: str = ""
-    scales: tuple[str, ...] = SCALES
-    headline: bool = False
-
-    @property
-    def name(self) -> str:
-        """Of the experiment."""
-        experiment: Any = self.experiment
-        return experiment if isinstance(experiment, str) else experiment.name
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Of all experiments that must have run."""
-        return self.name, *(other.name for other in self.beside)
+    control: Control
+    holds: bool | None
+    measured: float | None = None
+    predicted: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Claim:
-    """A statement judged on the records at hand; `verdict` is None until something was measured."""
+    """A statement judged on the records at hand.
+
+    Args:
+        id: of the statement.
+        paper: its key.
+        title: the statement in one sentence.
+        kind: of the statement.
+        origin: whose sentence it is.
+        status: whether a check judges it.
+        verdict: None until something was measured, and when the check itself failed.
+        reported: the paper's number.
+        predicted: the formula's.
+        measured: ours.
+        unit: of the numbers.
+        interval: of ours, over seeds or draws.
+        scale: preset of the records.
+        seeds: behind them.
+        ledger: the hypotheses at the settings that were looked at.
+        controls: the same check where it must not hold.
+        caveat: what a reader must know beside the numbers.
+        trace: the rules that led to the verdict, outermost first.
+        p_value: of a decided verdict.
+        resolution: the deviation that the measurement could have seen.
+        settles: what would settle an open verdict.
+        error: what went wrong in the check itself; never a verdict.
+        curve: where the prediction is one.
+    """
 
     id: str
     paper: str
     title: str
     kind: Kind
+    origin: Origin
     status: ClaimStatus
-    verdict: Verdict | None
-    reported: float | str | None
-    predicted: float | None
-    measured: float | None
-    interval: Interval | None
-    scale: str | None
-    seeds: int
-    hypotheses_unmet: tuple[str, ...]
-    caveat: str
+    verdict: Verdict | None = None
+    reported: float | str | None = None
+    predicted: float | None = None
+    measured: float | None = None
+    unit: str = ""
+    interval: Interval | None = None
+    scale: str | None = None
+    seeds: int = 0
+    ledger: tuple[Entry, ...] = ()
+    controls: tuple[ControlOutcome, ...] = ()
+    caveat: str = ""
+    trace: tuple[str, ...] = ()
+    p_value: float | None = None
+    resolution: float | None = None
+    settles: str = ""
+    error: str = ""
     curve: Curve | None = None
+
+    @property
+    def hypotheses_unmet(self) -> tuple[str, ...]:
+        """The hypotheses that put the claim out of its regime, with their numbers."""
+        return tuple(str(entry.condition) for entry in self.ledger if entry.status == "unmet")
 
 
 def judge_claim(
-    statement: Statement, check: Check | None, records: Sequence[Record], scale: str | None = None
+    statement: Statement,
+    check: Check | None,
+    records: Sequence[Record],
+    scale: str | None = None,
+    controls: Mapping[str, Sequence[Record]] | None = None,
 ) -> Claim:
-    """Judge a statement on the records of its experiment.
+    """Judge a statement on the records of its experiments: the only place that gives verdicts.
 
     Reading: diverged and failed cells are left out of the numbers and named in the caveat; if nothing but
-    diverged cells is left the claim is `inconclusive`, if all failed it stays unjudged. A ValueError of the
-    evaluation (no crossing on the grid, say) makes it `inconclusive` and becomes the caveat; so does a lack
-    of records, while a sweep still runs. Any other error is a bug of the check: no verdict, and the caveat
-    names it. A hypothesis that any config violates puts the claim
-    `out of regime`; its numbers are kept.
+    diverged cells is left the claim is `inconclusive`, if all failed it stays unjudged. Hypotheses count at
+    the settings whose results the evaluation read; one that is unmet puts the claim `out of regime`. A claim
+    whose control holds as well is `inconclusive`: its check tests something else. An exception of the check
+    is an error of ours, shown as such, and never a verdict.
 
     Args:
         statement: what the paper says.
         check: how it is tested, None if it cannot be yet.
-        records: cells of the check's experiment (others are ignored).
+        records: cells of the check's experiments; others are ignored.
         scale: the preset they belong to.
+        controls: name of a control -> its records.
     """
+    blank = _blank(statement, check, scale)
     if check is None:
-        return _claim(statement, None, scale)
+        return blank
     if check.claim_id != statement.id:
         raise ValueError(f"the check of {check.claim_id!r} cannot judge the claim {statement.id!r}.")
+    own = [record for record in records if record.experiment in check.names]
+    blank = replace(blank, seeds=len({record.seed for record in own}), caveat=_lost_cells(own))
     try:
-        return _judged(statement, check, records, scale)
+        runs = read_runs(check.experiment, own, check.beside)
+    except KeyError as error:
+        older = f"The records hold no value {error}: they are older than this check, run it again."
+        return replace(blank, caveat=" ".join(filter(None, [older, blank.caveat])))
+    if not runs:
+        diverged = any(record.status == "diverged" for record in own)
+        return replace(blank, verdict="inconclusive" if diverged else None)
+    try:
+        return _judged(blank, check, runs, controls or {})
     except Exception as error:
         # One check, perhaps of somebody else's package, must not keep the others from their verdicts.
-        bug = f"No verdict: the check itself failed ({type(error).__name__}: {_sentence(error)[:-1]})."
-        return _claim(statement, check, scale, caveats=[bug])
+        return replace(blank, error=f"the check failed ({type(error).__name__}: {_one_line(error)})")
 
 
-def _judged(statement: Statement, check: Check, records: Sequence[Record], scale: str | None) -> Claim:
-    own = [record for record in records if record.experiment in check.names]
-    lost = _lost_cells(own)
-    if not any(record.status == "done" and record.experiment == check.name for record in own):
-        verdict: Verdict | None = "inconclusive" if any(r.status == "diverged" for r in own) else None
-        return _claim(statement, check, scale, records=own, verdict=verdict, caveats=[lost])
-    unmet: tuple[str, ...] = ()
+def _judged(
+    blank: Claim, check: Check, runs: Runs[Any, Any], controls: Mapping[str, Sequence[Record]]
+) -> Claim:
+    watched, read = runs.watched()
     try:
-        experiment: Any = check.experiment
-        if isinstance(experiment, str):
-            done: Any = [record for record in own if record.status == "done"]
-            unmet = tuple(dict.fromkeys(name for record in own for name in _unmet(check, record.config)))
-        else:
-            done = read_runs(experiment, own, check.beside)
-            unmet = tuple(dict.fromkeys(name for run in done for name in _unmet(check, run)))
-        finding = check.evaluate(done)
-    except KeyError as error:
-        missing = f"The records hold no value {error}: they are older than this check, run it again."
-        return _claim(statement, check, scale, records=own, unmet=unmet, caveats=[missing, lost])
-    except ValueError as error:
-        finding = Finding(
-            measured=None, interval=None, predicted=None, verdict="inconclusive", caveat=_sentence(error)
-        )
-    except (IndexError, ArithmeticError):
-        few = "The records found so far are too few to judge it."
-        finding = Finding(measured=None, interval=None, predicted=None, verdict="inconclusive", caveat=few)
-    return _claim(
-        statement,
-        check,
-        scale,
-        records=own,
-        verdict="out of regime" if unmet else finding.verdict,
-        finding=finding,
-        unmet=unmet,
-        caveats=[finding.caveat, lost],
+        finding = check.evaluate(watched)
+    except Undecided as reason:
+        text = _one_line(reason)
+        return replace(blank, verdict="inconclusive", caveat=" ".join(filter(None, [text, blank.caveat])))
+    looked_at = [runs[index] for index in sorted(read)] or list(runs)
+    ledger = ledger_of(check, looked_at)
+    outcomes = tuple(
+        _control_outcome(check, control, controls.get(control.name, ())) for control in check.controls
+    )
+    verdict: Verdict = finding.outcome
+    notes = list(finding.notes)
+    survived = [outcome.control.name for outcome in outcomes if outcome.holds]
+    if any(entry.status == "unmet" for entry in ledger):
+        verdict = "out of regime"
+    elif verdict == "holds" and survived:
+        verdict = "inconclusive"
+        notes.insert(0, f"The control holds as well ({', '.join(survived)}): the check tests something else.")
+    return replace(
+        blank,
+        verdict=verdict,
+        predicted=finding.predicted,
+        measured=finding.measured,
+        unit=finding.unit.name,
+        interval=finding.interval,
+        ledger=ledger,
+        controls=outcomes,
+        caveat=" ".join(filter(None, [*notes, blank.caveat])),
+        trace=finding.trace,
+        p_value=finding.p_value if verdict in ("holds", "fails") else None,
+        resolution=finding.resolution,
+        settles=_settles(verdict, finding, ledger),
+        curve=finding.curve,
     )
 
 
+def _control_outcome(check: Check, control: Control, records: Sequence[Record]) -> ControlOutcome:
+    """The point estimate decides: a control has few seeds, and must not even look like the statement."""
+    runs = read_runs(check.experiment, records, check.beside)
+    if not runs:
+        return ControlOutcome(control=control, holds=None)
+    try:
+        finding = check.evaluate(runs)
+    except Undecided:
+        return ControlOutcome(control=control, holds=False)
+    holds = finding.leaning == "holds" and finding.outcome != "vacuous"
+    return ControlOutcome(
+        control=control, holds=holds, measured=finding.measured, predicted=finding.predicted
+    )
+
+
+def _settles(verdict: Verdict, finding: Finding, ledger: Sequence[Entry]) -> str:
+    """What would settle an open verdict."""
+    if verdict == "inconclusive" and finding.seeds_needed:
+        return f"about {finding.seeds_needed} seeds at the present spread"
+    if verdict == "out of regime":
+        worst = max(
+            (entry.condition for entry in ledger if entry.status == "unmet"), key=lambda one: one.excess
+        )
+        factor = f", now off by a factor {worst.excess:.3g}" if 1 < worst.excess < math.inf else ""
+        return f"a setting with {worst.name}{factor}"
+    return ""
+
+
 def claim_json(claim: Claim) -> dict[str, Any]:
-    """Return the claim as strict JSON: the interval as [low, high], numbers that are not finite as null."""
+    """Return the claim as strict JSON: the interval as [low, high], numbers that are not finite as null.
+
+    Args:
+        claim: any.
+    """
     interval = claim.interval
     ends = None if interval is None else [_finite(interval.low), _finite(interval.high)]
-    plain = vars(claim) | {
+    return vars(claim) | {
         "reported": claim.reported if isinstance(claim.reported, str) else _finite(claim.reported),
         "predicted": _finite(claim.predicted),
         "measured": _finite(claim.measured),
         "interval": None if ends is None or None in ends else ends,
         "hypotheses_unmet": list(claim.hypotheses_unmet),
-        "curve": None if claim.curve is None else _lists(asdict(claim.curve)),
+        "ledger": [_plain(asdict(entry)) for entry in claim.ledger],
+        "controls": [_plain(asdict(outcome)) for outcome in claim.controls],
+        "trace": list(claim.trace),
+        "curve": None if claim.curve is None else _plain(asdict(claim.curve)),
     }
-    return plain
 
 
-def _claim(
-    statement: Statement,
-    check: Check | None,
-    scale: str | None,
-    *,
-    records: Sequence[Record] = (),
-    verdict: Verdict | None = None,
-    finding: Finding | None = None,
-    unmet: tuple[str, ...] = (),
-    caveats: Sequence[str] = (),
-) -> Claim:
+def _blank(statement: Statement, check: Check | None, scale: str | None) -> Claim:
     return Claim(
         id=statement.id,
         paper=statement.paper,
         title=statement.title,
         kind=statement.kind,
+        origin=statement.origin,
         status="stated" if check is None else "executable",
-        verdict=verdict,
         reported=None if check is None else check.reported,
-        predicted=finding.predicted if finding else None,
-        measured=finding.measured if finding else None,
-        interval=finding.interval if finding else None,
         scale=scale,
-        seeds=len({record.seed for record in records}),
-        hypotheses_unmet=unmet,
-        caveat=" ".join(filter(None, caveats)),
-        curve=finding.curve if finding else None,
     )
-
-
-def _unmet(check: Check, run: Any) -> list[str]:
-    """The hypotheses that a run violates, also where its settings give them no numbers."""
-    try:
-        return check.hypotheses(run)
-    except (ValueError, ArithmeticError):
-        return ["settings for which the hypotheses can be computed"]
 
 
 def _lost_cells(records: Sequence[Record]) -> str:
@@ -255,16 +252,18 @@ def _lost_cells(records: Sequence[Record]) -> str:
     return f"Left out of {len(records)} cells: {', '.join(parts)}." if parts else ""
 
 
-def _sentence(error: Exception) -> str:
-    text = " ".join(str(error).split()) or "The evaluation failed without a reason"
+def _one_line(error: Exception) -> str:
+    text = " ".join(str(error).split()) or "the evaluation failed without a reason"
     return text[0].upper() + text[1:].rstrip(".") + "."
 
 
-def _lists(value: Any) -> Any:
-    """Tuples as JSON knows them."""
-    if isinstance(value, dict):
-        return {name: _lists(inner) for name, inner in value.items()}
-    return list(value) if isinstance(value, tuple) else value
+def _plain(value: Any) -> Any:
+    """Lists, texts and finite numbers, as strict JSON knows them."""
+    if isinstance(value, Mapping):
+        return {str(name): _plain(inner) for name, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(inner) for inner in value]
+    return _finite(value) if isinstance(value, float) else value
 
 
 def _finite(value: float | None) -> float | None:

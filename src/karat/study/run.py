@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Generic, TypeVar, overload
+from typing import Any, Generic, TypeVar, cast, overload
 
 import numpy as np
 
@@ -32,6 +32,21 @@ class Run(Generic[C, R]):
     result: R
     seed: int
     config_hash: str = field(default="", repr=False)
+
+
+class _Watched(Run[C, R]):
+    """A run that notes when its result is read: hypotheses count for what a check looks at only."""
+
+    @property
+    def result(self) -> R:  # type: ignore[override]
+        own = vars(self)
+        if "seen" in own:
+            own["seen"].add(own["index"])
+        return cast(R, own["measured"])
+
+    @result.setter
+    def result(self, value: R) -> None:
+        vars(self)["measured"] = value
 
 
 class Runs(Sequence[Run[C, R]]):
@@ -66,6 +81,16 @@ class Runs(Sequence[Run[C, R]]):
 
     def __len__(self) -> int:
         return len(self._runs)
+
+    def watched(self) -> "tuple[Runs[C, R], set[int]]":
+        """Return the runs anew, and the set of indices of those whose results were read by then."""
+        seen: set[int] = set()
+        copies = []
+        for index, run in enumerate(self._runs):
+            copy = _Watched(run.config, run.result, run.seed, run.config_hash)
+            vars(copy).update(seen=seen, index=index)
+            copies.append(copy)
+        return Runs(copies, lost=self.lost, beside=self._beside), seen
 
     def of(self, experiment: Experiment[C2, R2]) -> "Runs[C2, R2]":
         """Return the runs of an experiment beside this one; none if it has not run.
