@@ -1,0 +1,77 @@
+"""All claims of a report as one family: which verdicts survive Holm's correction, how many may be wrong."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from karat.study.claim import Claim
+from karat.study.judging.common import LEVEL
+
+
+@dataclass(frozen=True, kw_only=True)
+class Family:
+    r"""What the decided claims of a report say together.
+
+    Args:
+        decided: how many say `holds` or `fails`.
+        exact: how many of them compare exact numbers, which chance cannot turn.
+        survivors: ids of the claims whose verdict stands when all are taken together, at 95 %.
+        wrong_at_most: expected number of wrong verdicts among the decided ones, at most.
+    """
+
+    decided: int
+    exact: int
+    survivors: frozenset[str]
+    wrong_at_most: float
+
+    @property
+    def sentence(self) -> str:
+        """The error rate of the whole report in one sentence."""
+        return (
+            f"Of {self.decided} decided claims ({self.exact} of them exact) at most "
+            f"{self.wrong_at_most:.1f} are expected to be wrong by chance; {len(self.survivors)} stand at 95 % "
+            "all together (Holm)."
+        )
+
+
+def judge_family(claims: Iterable[Claim], level: float = LEVEL) -> Family:
+    """Look at all verdicts together.
+
+    Reading: a verdict is decided when an interval of 95 % lies on one side, so one that is wrong has
+    probability 2.5 % at most, whatever the others share with it; expectations add up without independence.
+    Holm's procedure needs none either.
+
+    Args:
+        claims: judged ones; those without a decided verdict do not count.
+        level: at which all surviving verdicts are right at once.
+    """
+    p_values = {c.id: c.p_value for c in claims if c.verdict in ("holds", "fails") and c.p_value is not None}
+    exact = sum(p == 0 for p in p_values.values())
+    return Family(
+        decided=len(p_values),
+        exact=exact,
+        survivors=holm(p_values, level),
+        wrong_at_most=(len(p_values) - exact) * (1 - LEVEL) / 2,
+    )
+
+
+def holm(p_values: Mapping[str, float], level: float = LEVEL) -> frozenset[str]:
+    r"""Return the names whose p-values survive Holm's step-down procedure.
+
+    The :math:`i`-th smallest of :math:`n` survives if it and all smaller ones satisfy
+    :math:`p_{(i)} \le (1 - \text{level})/(n - i + 1)`.
+
+    Args:
+        p_values: name -> p-value.
+        level: probability that no survivor is wrong, at least.
+
+    >>> sorted(holm({"a": 0.001, "b": 0.02, "c": 0.04}))
+    ['a', 'b', 'c']
+    >>> sorted(holm({"a": 0.001, "b": 0.03, "c": 0.04}))
+    ['a']
+    """
+    survivors: set[str] = set()
+    for left, name in enumerate(sorted(p_values, key=lambda name: p_values[name])):
+        if p_values[name] > (1 - level) / (len(p_values) - left):
+            break
+        survivors.add(name)
+    return frozenset(survivors)

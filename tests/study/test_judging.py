@@ -1,0 +1,241 @@
+"""The algebra of findings against other routes: Student's and binomial tests of scipy, and limits."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from karat.study.finding import ERROR, EXPONENT, RATIO, SHARE, Margin, Unit
+from karat.study.judging import (
+    all_of,
+    bound,
+    certified,
+    curve,
+    equal,
+    exact_bound,
+    identity,
+    limit,
+    noted,
+    one_constant,
+    rate,
+    share,
+    vacuous_if,
+)
+
+SEEDS = [0.10, 0.11, 0.12]
+MARGIN = Margin(0.05, "half of the printed digit")
+
+
+def test_bounds_follow_the_interval():
+    outcomes = [bound(SEEDS, "at most", edge, ERROR).outcome for edge in (0.01, 0.112, 0.5)]
+    assert outcomes == ["fails", "inconclusive", "holds"]
+    outcomes = [bound(SEEDS, "at least", edge, ERROR).outcome for edge in (0.01, 0.112, 0.5)]
+    assert outcomes == ["holds", "inconclusive", "fails"]
+
+
+@given(
+    st.lists(st.floats(-1, 1), min_size=3, max_size=9).filter(lambda v: np.std(v) > 1e-3),
+    st.floats(-2, 2),
+    st.sampled_from(["at most", "at least"]),
+)
+def test_a_bound_is_students_one_sided_test(values, edge, side):
+    finding = bound(values, side, edge, RATIO)
+    less, greater = (
+        stats.ttest_1samp(values, edge, alternative=alternative).pvalue for alternative in ("less", "greater")
+    )
+    right, wrong = (less, greater) if side == "at most" else (greater, less)
+    if min(abs(right - 0.025), abs(wrong - 0.025)) < 1e-4:
+        return  # within the forgiven rounding
+    expected = "holds" if right < 0.025 else "fails" if wrong < 0.025 else "inconclusive"
+    assert finding.outcome == expected
+    if expected != "inconclusive":
+        assert finding.p_value == pytest.approx(min(right, wrong), rel=1e-3, abs=1e-9)
+
+
+@given(
+    st.lists(st.floats(-1, 1), min_size=3, max_size=9).filter(lambda v: np.std(v) > 1e-3),
+    st.floats(-1, 1),
+    st.floats(0.01, 1),
+)
+def test_an_equality_is_two_one_sided_tests(values, predicted, size):
+    finding = equal(values, predicted, Margin(size, "any"), RATIO)
+    above = stats.ttest_1samp(values, predicted - size, alternative="greater").pvalue
+    below = stats.ttest_1samp(values, predicted + size, alternative="less").pvalue
+    if abs(max(above, below) - 0.025) < 1e-4 or finding.outcome == "fails":
+        return
+    assert (finding.outcome == "holds") == (max(above, below) < 0.025)
+
+
+def test_an_interval_that_merely_contains_the_value_proves_nothing():
+    assert equal([0.5, 1.0, 1.5], 1.0, MARGIN, RATIO).outcome == "inconclusive"
+
+
+def test_a_thousand_seeds_do_not_refute_by_a_billionth():
+    values = 1 + 1e-9 + 1e-12 * np.random.default_rng(0).normal(size=1000)
+    assert equal(values, 1.0, MARGIN, RATIO).outcome == "holds"
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_a_random_quantity_needs_three_seeds_and_leans_before(count):
+    finding = bound(SEEDS[:count], "at most", 0.5, ERROR)
+    assert (finding.outcome, finding.leaning) == ("inconclusive", "holds")
+    assert bound(SEEDS[:count], "at most", 0.01, ERROR).leaning == "fails"
+    assert equal(SEEDS[:count], 0.9, MARGIN, ERROR).leaning == "fails"
+    assert curve([1, 2], [[0.1, 0.1]] * count, [0.2, 0.2], "at most", ERROR).leaning == "holds"
+    assert rate([1, 2, 4], [[1, 2, 4]] * count, 1.0, MARGIN).leaning == "holds"
+
+
+def test_intervals_of_shares_stay_between_zero_and_one():
+    interval = bound([0.0, 0.0, 0.3], "at most", 0.5, ERROR).interval
+    assert (interval.low, interval.high <= 1) == (0.0, True)
+    assert Unit("length", 0.0).clip(interval).low == 0.0
+
+
+def test_exact_numbers_need_no_seeds():
+    assert exact_bound([0.2], "at most", 0.2 + 1e-12, RATIO, "closed form").outcome == "holds"
+    assert exact_bound([0.2, 0.3], "at most", 0.25, RATIO, "closed form").outcome == "fails"
+    assert identity([1 + 1e-12], 1.0, RATIO).outcome == "holds"
+    assert identity([1.0, 1 + 1e-6], 1.0, RATIO).outcome == "fails"
+
+
+@pytest.mark.parametrize("values", [[], [math.nan, 1.0, 1.0], [math.inf] * 3])
+def test_what_cannot_be_compared_is_said(values):
+    for finding in (bound(values, "at most", 1.0, RATIO), equal(values, 1.0, MARGIN, RATIO)):
+        assert finding.outcome == "inconclusive"
+        assert finding.notes
+    assert bound([1.0] * 3, "at most", math.nan, RATIO).notes == ("The formula gives no number here.",)
+
+
+class TestSizes:
+    X = (10, 100, 1000)
+
+    def curves(self, exponent):
+        noise = np.random.default_rng(0).normal(size=(4, 3)) / 50
+        return np.exp(exponent * np.log(self.X) + noise)
+
+    @pytest.mark.parametrize(("exponent", "outcome"), [(-1.0, "holds"), (-0.8, "fails")])
+    def test_an_exponent_is_found(self, exponent, outcome):
+        finding = rate(self.X, self.curves(exponent), -1.0, MARGIN)
+        assert finding.outcome == outcome
+        assert finding.measured == pytest.approx(exponent, abs=0.03)
+
+    def test_two_sizes_are_too_few(self):
+        assert rate((1, 2), [[1, 2]] * 3, 1.0, MARGIN).outcome == "inconclusive"
+
+    @pytest.mark.parametrize(("exponent", "outcome"), [(-0.5, "holds"), (0.5, "fails")])
+    def test_a_limit_falls(self, exponent, outcome):
+        assert limit(self.X, self.curves(exponent)).outcome == outcome
+
+    @pytest.mark.parametrize(
+        ("exponent", "side", "outcome"),
+        [
+            (-0.5, "at most", "holds"),
+            (0.0, "at most", "holds"),
+            (0.5, "at most", "fails"),
+            (-0.5, "at least", "fails"),
+            (0.5, "at least", "holds"),
+        ],
+    )
+    def test_a_hidden_constant_can_fail(self, exponent, side, outcome):
+        finding = one_constant(self.X, self.curves(exponent), side, MARGIN)
+        assert finding.outcome == outcome
+        assert "constant needed" in finding.caveat
+
+
+@given(
+    st.integers(0, 60), st.integers(1, 60), st.floats(0.05, 0.95), st.sampled_from(["at most", "at least"])
+)
+def test_a_share_is_the_binomial_test(successes, trials, predicted, side):
+    if successes > trials:
+        return
+    finding = share(successes, trials, side, predicted)
+    low = stats.binom.cdf(successes, trials, predicted)
+    high = stats.binom.sf(successes - 1, trials, predicted)
+    right, wrong = (low, high) if side == "at most" else (high, low)
+    if min(abs(right - 0.025), abs(wrong - 0.025)) < 1e-6:
+        return
+    assert finding.outcome == ("holds" if right < 0.025 else "fails" if wrong < 0.025 else "inconclusive")
+    assert 0 <= finding.interval.low <= finding.measured <= finding.interval.high <= 1
+
+
+class TestWorstCases:
+    def test_attacks_alone_never_show_a_worst_case(self):
+        assert certified(SEEDS, [], 0.5, ERROR).outcome == "inconclusive"
+
+    def test_certificates_show_it(self):
+        assert certified(SEEDS, [0.2, 0.21, 0.22], 0.5, ERROR).outcome == "holds"
+
+    def test_attacks_refute_it_whatever_the_certificate(self):
+        assert certified([0.6, 0.61, 0.62], [0.9, 0.9, 0.9], 0.5, ERROR).outcome == "fails"
+        assert certified([0.6, 0.61, 0.62], [], 0.5, ERROR).outcome == "fails"
+
+    def test_an_open_bracket_stays_open_and_is_said(self):
+        finding = certified(SEEDS, [0.6, 0.61, 0.62], 0.5, ERROR)
+        assert finding.outcome == "inconclusive"
+        assert "Worst case in" in finding.caveat
+
+
+class TestCombining:
+    GOOD, BAD = bound(SEEDS, "at most", 0.5, ERROR), bound(SEEDS, "at most", 0.01, ERROR)
+    OPEN = bound(SEEDS, "at most", 0.112, ERROR)
+
+    def test_the_worst_part_decides(self):
+        assert all_of(self.GOOD, self.GOOD).outcome == "holds"
+        assert all_of(self.GOOD, self.OPEN).outcome == "inconclusive"
+        assert all_of(self.GOOD, self.OPEN, self.BAD).outcome == "fails"
+        assert all_of(self.GOOD, self.BAD).predicted == 0.01
+
+    def test_its_error_is_that_of_the_parts(self):
+        assert all_of(self.GOOD, self.GOOD).p_value == self.GOOD.p_value
+        assert all_of(self.GOOD, self.BAD).p_value == pytest.approx(2 * self.BAD.p_value)
+        assert all_of(self.GOOD, self.OPEN).p_value is None
+
+    def test_a_trivial_bound_is_vacuous_unless_it_is_violated(self):
+        assert vacuous_if(True, "above 1.", self.GOOD).outcome == "vacuous"
+        assert vacuous_if(False, "above 1.", self.GOOD).outcome == "holds"
+        assert vacuous_if(True, "above 1.", self.BAD).outcome == "fails"
+
+    def test_notes_change_no_outcome(self):
+        finding = noted(self.GOOD, "One.", "", "Two.")
+        assert (finding.outcome, finding.caveat) == ("holds", "One. Two.")
+
+    def test_the_trace_names_every_rule(self):
+        trace = all_of(self.GOOD, vacuous_if(True, "x", self.OPEN)).trace
+        assert [step.split(":")[0] for step in trace] == ["all of 2", "bound", "vacuous", "bound"]
+
+
+def test_curves_are_decided_where_they_are_worst():
+    table = [[0.10, 0.20, 0.30], [0.11, 0.21, 0.31], [0.12, 0.22, 0.32]]
+    finding = curve([1, 2, 3], table, [0.5, 0.01, 0.5], "at most", ERROR)
+    assert (finding.outcome, finding.measured) == ("fails", pytest.approx(0.21))
+    assert curve([1, 2, 3], table, [0.11, 0.21, 0.31], MARGIN, ERROR).outcome == "holds"
+    assert curve([1, 2, 3], table, [0.11, 0.21, 0.91], MARGIN, ERROR).outcome == "fails"
+    assert curve([1, 2, 3], table, [0.5, 0.5, 0.5], "at most", ERROR).measured == pytest.approx(0.31)
+
+
+def test_open_verdicts_say_how_many_seeds_they_need():
+    generator = np.random.default_rng(3)
+    few = bound(generator.normal(0.1, 1.0, 10), "at most", 0.6, RATIO)
+    assert few.outcome == "inconclusive"
+    enough = generator.normal(0.1, 1.0, 4 * few.seeds_needed)
+    assert bound(enough, "at most", 0.6, RATIO).outcome == "holds"
+    assert bound([1.0, 2.0, 3.0], "at most", 2.0 - 1e-9, RATIO).seeds_needed is None
+
+
+def test_a_margin_without_a_reason_is_refused():
+    with pytest.raises(ValueError, match="must say why"):
+        Margin(0.1, "")
+    with pytest.raises(ValueError, match="finite number > 0"):
+        Margin(0.0, "none")
+
+
+def test_units_are_named():
+    assert {unit.name for unit in (ERROR, SHARE, RATIO, EXPONENT)} == {
+        "error rate",
+        "share",
+        "ratio",
+        "exponent",
+    }
