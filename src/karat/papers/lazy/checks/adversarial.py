@@ -66,6 +66,7 @@ def _radius_exponent(runs: Sequence[TrainedRun]) -> Finding:
 
 def _radius_constant(runs: Sequence[TrainedRun]) -> Finding:
     """Where robust accuracy has fallen to 5 %, from d = 100 on: at 5/sqrt d at the latest, and sharply."""
+    # Tiny presets have small dimensions only, which are better than none.
     large = [run for run in runs if run.config.d >= LARGE_D]
     tables = {level: _radii(large or runs, level)[1] for level in LEVELS}
     by_seed = {level: [sum(row) / len(row) for row in table] for level, table in tables.items()}
@@ -128,22 +129,24 @@ def _mean(runs: Sequence[TrainedRun], value: Callable[[TrainedRun], float]) -> f
 def _beyond(runs: Sequence[TrainedRun]) -> Finding:
     """Gain of robust accuracy when the projection is dropped, averaged over d >= 100."""
     gains: dict[int, dict[int, float]] = {}
-    for cells in grouped(runs, lambda run: (run.config.side, run.config.c, run.seed)).values():
-        inside = [run for run in cells if math.isfinite(run.config.C0)]
-        for free in cells:
-            if math.isinf(free.config.C0):
-                if not inside:
-                    raise ValueError("a net trained without projection has none inside the ball beside it.")
-                smallest = min(inside, key=lambda run: run.config.C0)
-                gain = robust_accuracy(free) - robust_accuracy(smallest)
-                gains.setdefault(free.config.d, {})[free.seed] = gain
-    by_seed: dict[int, list[float]] = {}
-    for d, of_seed in gains.items():
-        for seed, gain in of_seed.items():
-            if d >= LARGE_D or max(gains) < LARGE_D:
-                by_seed.setdefault(seed, []).append(gain)
-    finding = lower_bound_finding([sum(v) / len(v) for v in by_seed.values()], 0.0)
-    notes = [f"d = {d:g}: {sum(v.values()) / len(v):+.2f}" for d, v in sorted(gains.items())]
+    cells = grouped(runs, lambda run: (run.config.d, run.config.c, run.seed))
+    for (d, _, seed), of_cell in cells.items():
+        free = [run for run in of_cell if math.isinf(run.config.C0)]
+        inside = [run for run in of_cell if math.isfinite(run.config.C0)]
+        if free and not inside:
+            raise ValueError("a net trained without projection has none inside the ball beside it.")
+        if free:
+            # The ball of the figures; larger ones are on the way out of the lazy regime.
+            smallest = min(inside, key=lambda run: run.config.C0)
+            gains.setdefault(d, {})[seed] = robust_accuracy(free[0]) - robust_accuracy(smallest)
+    # In small dimensions the ball is no obstacle: they count only where no others were run.
+    counted = {d: by_seed for d, by_seed in gains.items() if d >= LARGE_D} or gains
+    pooled: dict[int, list[float]] = {}
+    for by_seed in counted.values():
+        for seed, gain in by_seed.items():
+            pooled.setdefault(seed, []).append(gain)
+    finding = lower_bound_finding([sum(v) / len(v) for v in pooled.values()], 0.0)
+    notes = [f"d = {d}: {sum(v.values()) / len(v):+.2f}" for d, v in sorted(gains.items())]
     return with_caveat(finding, "Gain of robust accuracy without projection at", ", ".join(notes) + ".")
 
 
@@ -153,6 +156,7 @@ def _reading(run: TrainedRun) -> tuple[str, str]:
 
 def _algorithm(runs: Sequence[TrainedRun]) -> Finding:
     """Robust accuracy lost by the printed line 4 against the iterated attack; the place of the projection."""
+    # Equal seeds share start and images, so that readings are compared seed by seed.
     readings = grouped(sorted(runs, key=lambda run: run.seed), _reading)
 
     def gain_over_pgd(line4: str, project: str) -> list[float]:

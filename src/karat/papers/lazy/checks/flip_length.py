@@ -45,6 +45,7 @@ def _exponent(runs: Sequence[FlipRun], quantity: Quantity, C0: float) -> Finding
         power(d, table, POWERS[quantity], above=above, resolution=0.15) for above in (0, LARGE_D)
     )
     note = f"C0 = {C0:g}, {quantity}: exponent {say(everywhere)} over all d, {say(large)} for d >= {LARGE_D}."
+    # Small dimensions may bend a law that only holds for large ones, and a few dimensions may not show it.
     if everywhere.verdict == "fails" and large.verdict != "fails":
         return with_caveat(everywhere, note, verdict="inconclusive")
     return with_caveat(everywhere, note)
@@ -138,6 +139,7 @@ def _histogram(runs: Sequence[FlipRun]) -> Finding:
     widest = [run for run in runs if (run.config.d, run.config.m) == (d, m)]
     steps = [at_ball("step", _figure_ball(run.result.C0))(run) for run in widest]
     finding = tight_finding(steps, CONSTANTS["step"])
+    # Shapes are told of the smallest ball, which every run has.
     shapes = [run.result.histograms[0] for run in widest]
     skewness = {name: sum(shape[name].skewness for shape in shapes) / len(shapes) for name in POWERS}
     factor = CONSTANTS["step"] / finding.measured if finding.measured else math.nan

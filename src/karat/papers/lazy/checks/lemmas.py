@@ -1,4 +1,4 @@
-"""Checks of the lemmas' explicit bounds: loose, vacuous or violated at the sizes that can be run."""
+"""Checks of the lemmas on switched neurons and on the value, and of the proof's single step."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from karat.papers.lazy import bounds
 from karat.papers.lazy.experiments.lemmas import LEMMAS, LemmasConfig, LemmasResult
 from karat.study.claim import Check, Finding
-from karat.study.curves import curves, power, vacuous, with_caveat
+from karat.study.curves import with_caveat
 from karat.study.evaluate import lower_bound_finding, upper_bound_finding
 from karat.study.run import Run, grouped
 
@@ -47,6 +47,7 @@ def _nearby(runs: Sequence[LemmasRun]) -> Finding:
         lambda run: run.result.can_switch_nearby_bound,
         "Near x, 'exists delta' taken neuron by neuron as printed",
     )(runs)
+    # The half that is broken is shown, as the other cannot save the lemma.
     shown, other = (second, first) if second.verdict == "fails" else (first, second)
     return with_caveat(shown, other.caveat, "The proof fixes delta first.")
 
@@ -80,89 +81,9 @@ def _switch_looseness(config: LemmasConfig) -> float:
     return bound / bounds.sign_switch_probability(config.d, config.weight_radius, spacing)
 
 
-def _gradient_bound(runs: Sequence[LemmasRun]) -> Finding:
-    """The explicit lower bound against the smallest gradient an adversary reaches."""
-    by_size = dict(sorted(grouped(runs, lambda run: (run.config.m, run.config.d)).items()))
-    limits = {
-        (m, d): bounds.gradient_bound(d, m, cells[-1].config.C0, cells[-1].config.p_fail)
-        for (m, d), cells in by_size.items()
-    }
-    usable = {size: limit for size, limit in limits.items() if limit > 0}
-    if usable:
-        size = max(usable, key=usable.__getitem__)
-        reached = [run.result.gradient_infimum for run in by_size[size]]
-        return lower_bound_finding(reached, usable[size], deterministic=True)
-    listed = ", ".join(
-        f"d = {d}, m = {m}: " + ("undefined" if math.isnan(limit) else f"{limit:.1f}")
-        for (m, d), limit in limits.items()
-    )
-    return vacuous(
-        min(run.result.gradient_infimum for run in runs),
-        max((limit for limit in limits.values() if not math.isnan(limit)), default=math.nan),
-        f"the lower bound is negative or undefined ({listed}); {_biting_width(runs)}",
-    )
-
-
-def _biting_width(runs: Sequence[LemmasRun]) -> str:
-    """Say from which width on the lower bound on the gradient is positive, and what it tends to."""
-    d, C0, p_fail = max(run.config.d for run in runs), runs[-1].config.C0, runs[-1].config.p_fail
-    widths = [round(10 ** (k / 4)) for k in range(8, 60)]
-    wide = next((m for m in widths if bounds.gradient_bound(d, m, C0, p_fail) > 0), None)
-    reach = "no m up to 1e15" if wide is None else f"m >= {wide:.1g}"
-    limit = bounds.gradient_bound(d, 10**40, C0, p_fail)
-    return (
-        f"at d = {d} it turns positive for {reach} and tends to {limit:.1f} as m grows, against sqrt(d)/4 = "
-        f"{math.sqrt(d) / 4:.1f}."
-    )
-
-
-def _change(run: LemmasRun) -> float:
-    return run.result.gradient_change
-
-
-def _fixed_change(runs: Sequence[LemmasRun]) -> Finding:
-    """The bound on the change of the gradient for one delta against the largest change found."""
-    tightest = max(runs, key=lambda run: _change(run) / run.result.gradient_change_bound)
-    return _gradient_change(tightest, tightest.result.gradient_change_bound)
-
-
-def _uniform_change(runs: Sequence[LemmasRun]) -> Finding:
-    """The bound on the change of the gradient for all delta, and the dimension from which on it bites."""
-    tightest = max(runs, key=lambda run: _change(run) / run.result.gradient_change_all_bound)
-    first = bounds.biting_dimension(tightest.config.C0)
-    note = f"; with m = d^2.4 it falls below sqrt(d)/4 first at d = {first:.0e}"
-    return _gradient_change(tightest, tightest.result.gradient_change_all_bound, note)
-
-
-def _gradient_change(tightest: LemmasRun, bound: float, note: str = "") -> Finding:
-    """A bound that no change exceeds says nothing: it allows more than the gradient's own length."""
-    if _change(tightest) > bound:
-        return upper_bound_finding([_change(tightest)], bound, deterministic=True)
-    size = math.sqrt(tightest.config.d / 2)
-    return vacuous(
-        _change(tightest),
-        bound,
-        f"it allows {bound:.3g} where {_change(tightest):.2f} was found and |grad f| is about {size:.1f}"
-        f"{note}.",
-    )
-
-
-def _small_change(runs: Sequence[LemmasRun]) -> Finding:
-    """The change of the gradient within C1/sqrt d grows slower than sqrt d."""
-    m = min(run.config.m for run in runs)
-    narrow = [run for run in runs if run.config.m == m]
-    d, table = curves(narrow, lambda run: run.config.d, _change)
-    finding = power(d, table, 0.5, side="at most")
-    first, last = (sum(row[at] for row in table) / len(table) / math.sqrt(d[at]) for at in (0, -1))
-    return with_caveat(
-        finding,
-        f"Exponent of the largest change found, in d; its mean is {first:.2f} sqrt d at the smallest and "
-        f"{last:.2f} sqrt d at the largest dimension.",
-    )
-
-
 def _single_step(runs: Sequence[LemmasRun]) -> Finding:
     """All certified steps land beyond -|f|; how many samples are certified, at which length."""
+    # Samples without a certified step say nothing about the certificate.
     landed = [run.result.landed for run in runs if not math.isnan(run.result.landed)]
     if not landed:
         raise ValueError("no sample had kappa below 1, so the certificate applied nowhere.")
@@ -236,31 +157,6 @@ CHECKS = (
         experiment=LEMMAS,
         evaluate=_flip_probability,
         reading="The worst delta is orthogonal to x + delta.",
-    ),
-    Check(
-        claim_id="lazy.lemB.7",
-        experiment=LEMMAS,
-        evaluate=_gradient_bound,
-        reading="Evaluated with the lemma's own constants.",
-    ),
-    Check(
-        claim_id="lazy.lem4.4",
-        experiment=LEMMAS,
-        evaluate=_small_change,
-        reading="The supremum over delta by ascent, on trained nets at the smallest width.",
-    ),
-    Check(
-        claim_id="lazy.lemB.8",
-        experiment=LEMMAS,
-        evaluate=_fixed_change,
-        reading="With the '+ 3' that the proof ends with; the change is the largest over directions "
-        "and delta.",
-    ),
-    Check(
-        claim_id="lazy.lemB.9",
-        experiment=LEMMAS,
-        evaluate=_uniform_change,
-        reading="Evaluated with the lemma's own constants.",
     ),
     Check(
         claim_id="lazy.proof3.1",

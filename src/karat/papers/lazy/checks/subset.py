@@ -12,12 +12,14 @@ from karat.study.run import Run, grouped
 
 def _subset(runs: Sequence[Run[SubsetConfig, SubsetResult]]) -> Finding:
     """The printed bound on switched neurons against the worst subset, at every width."""
+    # Widths can be compared within one dimension, and the first is as good as any.
     config = runs[0].config
     of_dimension = [run for run in runs if run.config.d == config.d]
     by_width = dict(sorted(grouped(of_dimension, lambda run: run.config.m).items()))
     widest = max(by_width)
     subsets = {m: [run.result.subset for run in of_width] for m, of_width in by_width.items()}
     bounds = {m: of_width[0].result.bound for m, of_width in by_width.items()}
+    # The claim is one on wide nets, and the bound falls with m while the subset does not.
     finding = upper_bound_finding(subsets[widest], bounds[widest])
     listed = ", ".join(
         f"{sum(values) / len(values):.2f} of {bounds[m]:.2f} at m = {m:.0e}" for m, values in subsets.items()

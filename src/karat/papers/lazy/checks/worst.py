@@ -48,6 +48,7 @@ def _theorem(runs: Sequence[WorstRun]) -> Finding:
     # One C2 for all d is what the theorem needs; it does not mind a C2 that falls with d.
     if finding.verdict == "fails" and finding.interval is not None and finding.interval.high < 0:
         finding = with_caveat(finding, "C2 may fall.", verdict="holds")
+    # The gradient is about sqrt(d/2), so that a constant C2 is a flip of order d^-1/2.
     _, lengths = curves(ball, lambda run: run.config.d, _relative_length)
     all_constants = [constant for row in constants for constant in row]
     flips = [length for run in ball for length in run.result.worst]

@@ -10,6 +10,7 @@ from karat.study.experiment import Experiment, Preset
 SOURCE = default_source()
 BASE = AdversarialTrainingConfig(side=28, source=SOURCE)
 TINY = replace(BASE, side=7, m=64, n=40, n_test=40, epochs=7, min_epochs=4, lr=0.5, source="embedded")
+# Times sqrt d: around 5, at which the paper sees the accuracy drop.
 _C = (1.6, 2.4, 3.3, 4.5, 6.3)
 
 RADIUS = Experiment(
@@ -134,6 +135,7 @@ ALGORITHM = Experiment(
     run=run,
 )
 
+# Certificates cost far more than training: small nets, few images.
 _ENCLOSED = replace(BASE, side=10, m=400, certified=20)
 
 COROLLARY = Experiment(

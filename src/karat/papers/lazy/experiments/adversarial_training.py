@@ -155,6 +155,7 @@ def run(config: AdversarialTrainingConfig, generator: torch.Generator) -> Advers
     finished = _loop(config, start.W, ball).run(start, train.x, train.y, generator=generator)
     net: TwoLayer = finished.net
     classifier = as_classifier(net)
+    # Stronger than the attack in training, and the best point of its path counts, not the last.
     attacked = run_attack(PGD(steps=config.test_steps), classifier, test.x, test.y, ball).margin
     margin, gradient = classifier.margin_and_gradient(test.x, test.y)
     moved = torch.linalg.vector_norm(net.W - start.W, dim=1) * math.sqrt(config.m)

@@ -45,6 +45,7 @@ def smallest_flips(net: TwoLayer, x: Tensor) -> SmallestFlips:
     """
     columns = []
     for batch in batches(net, x):
+        # Towards the own prediction, not the label: a wrong sample has a flip, too.
         predicted = torch.where(net(batch) > 0, 1.0, -1.0)
         crossing = gradient_crossing(as_classifier(net), batch, predicted)
         columns.append(torch.stack([crossing.length, crossing.gradient_norm, crossing.step]))

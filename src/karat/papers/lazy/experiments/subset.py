@@ -57,6 +57,7 @@ def run(config: SubsetConfig, generator: torch.Generator) -> SubsetResult:
 
     Ref: lazy, Eq 7
     """
+    # P(|g| <= V) for the standard normal g = <w, x>.
     share = math.erf(config.C0 / math.sqrt(2 * config.m))
     count = int(torch.binomial(torch.tensor(float(config.m)), torch.tensor(share), generator=generator))
     rows = torch.randn(count, config.d - 1, generator=generator)

@@ -99,6 +99,7 @@ def _crossing(cells: Sequence[TrainedRun], level: float) -> Crossing | None:
     by_seed = []
     for row in table:
         falls = np.flatnonzero((row[:-1] >= level) & (row[1:] < level))
+        # A mean over the seeds that do cross would be too small or too large.
         if len(falls) == 0:
             return None
         i = falls[0]
