@@ -48,8 +48,8 @@ def _nearby(runs: Sequence[LemmasRun]) -> Finding:
         "Near x, 'exists delta' taken neuron by neuron as printed",
     )(runs)
     # The half that is broken is shown, as the other cannot save the lemma.
-    shown, other = (second, first) if second.verdict == "fails" else (first, second)
-    return with_caveat(shown, other.caveat, "The proof fixes delta first.")
+    weaker, other = (second, first) if second.verdict == "fails" else (first, second)
+    return with_caveat(weaker, other.caveat, "The proof fixes delta first.")
 
 
 def _flip_probability(runs: Sequence[LemmasRun]) -> Finding:

@@ -88,18 +88,18 @@ def run(config: WorstConfig, generator: torch.Generator) -> WorstResult:
     value, gradient = net.value_and_input_gradient(x)
     # <x, grad f> = f, since f is homogeneous.
     across = torch.linalg.vector_norm(gradient - value.unsqueeze(1) * x, dim=1)
-    worst = [longest_flip(net, point, radius, steps=config.steps) for point in x]
+    worst_nets = [longest_flip(net, point, radius, steps=config.steps) for point in x]
     changes = [
-        _cone_change(found, point, scale)
-        for found, point in zip(worst, x, strict=True)
+        _cone_change(worst, point, scale)
+        for worst, point in zip(worst_nets, x, strict=True)
         for scale in config.scales
     ]
     return WorstResult(
         at_start=smallest_flips(net, x).length.tolist(),
         start_value=value.abs().tolist(),
-        worst=[found.length for found in worst],
-        value=[abs(found.value) for found in worst],
-        gradient=[found.gradient for found in worst],
+        worst=[worst.length for worst in worst_nets],
+        value=[abs(worst.value) for worst in worst_nets],
+        gradient=[worst.gradient for worst in worst_nets],
         sharp=[
             sharp_flip_length(abs(float(f)), float(g), config.C0) for f, g in zip(value, across, strict=True)
         ],
