@@ -208,7 +208,7 @@ def ball_ratio(k: int, d: int) -> float:
 
 
 def cluster_offset(d: int, tau: float, *, printed: bool = False) -> float:
-    r"""Return the supremum of the offsets for which balls of radius tau separate every labelling of a cluster.
+    r"""Return the supremum of the offsets for which balls separate every labelling of a cluster.
 
     .. math:: \tau \min(1/\gamma_1, \dots, 1/\gamma_{d-1}, 1)
 

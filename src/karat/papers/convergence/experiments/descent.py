@@ -72,7 +72,9 @@ COR51 = Experiment(
     paper="convergence",
     presets={
         "tiny": Preset(config=replace(TINY, R=6.0, lr=0.5, steps=150), seeds=2, cell_seconds=0.3),
-        "quick": Preset(config=TwoLayerConfig(m=512, R=8.0, n=8, K=8, lr=1.0, steps=640), seeds=3, cell_seconds=2),
+        "quick": Preset(
+            config=TwoLayerConfig(m=512, R=8.0, n=8, K=8, lr=1.0, steps=640), seeds=3, cell_seconds=2
+        ),
         "full": Preset(config=TwoLayerConfig(m=8192, R=8.0, lr=0.2, steps=3200), seeds=10, cell_seconds=120),
     },
     run=run,

@@ -2,7 +2,9 @@ r"""The best robust loss near a start, by a convex problem: what training is com
 
 Near the start a net is almost linear in its weights. The linearised net has a convex robust loss
 
-.. math:: \min_{D \in B(R)} \frac{1}{n} \sum_i \max_k \ell\left(y_i f(W_0, x_{ik}) + \langle F_{ik}, D \rangle\right),
+.. math::
+    \min_{D \in B(R)} \frac{1}{n} \sum_i
+    \max_k \ell\left(y_i f(W_0, x_{ik}) + \langle F_{ik}, D \rangle\right),
     \qquad F_{ik} = y_i \nabla_W f(W_0, x_{ik}),
 
 whose minimum is enclosed between the loss of a displacement that was found and a certified lower bound.

@@ -179,13 +179,13 @@ def _ball_centre(members: Tensor, origin: Tensor, normal: Tensor, offset: float,
 
 
 def _measured_ratio(d: int) -> float:
-    r"""The largest :math:`\gamma_k`, by bisection on the radius of a ball that touches the plane, offset 1."""
+    r"""The largest :math:`\gamma_k`, by bisection on the radius of a ball that touches the plane."""
     largest = 0.0
     for k in range(1, d):
         label = -torch.ones(d, dtype=torch.float64)
         label[:k] = 1
         normal = label / math.sqrt(d)
-        points = torch.eye(d, dtype=torch.float64)[:k]
+        points = torch.eye(d, dtype=torch.float64)[:k]  # offset 1
         centroid = points.mean(dim=0)
         in_plane = centroid - (normal @ centroid) * normal
         low, high = 0.0, 10.0 * math.sqrt(d)

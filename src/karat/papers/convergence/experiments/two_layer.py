@@ -229,9 +229,7 @@ class RegretTrace:
     Ref: convergence, Eq 16
     """
 
-    def __init__(
-        self, start: TwoLayer, target: TwoLayer, target_loss: float, config: TwoLayerConfig
-    ) -> None:
+    def __init__(self, start: TwoLayer, target: TwoLayer, target_loss: float, config: TwoLayerConfig) -> None:
         self.start, self.target, self.target_loss, self.config = start, target, target_loss, config
         self.exits: dict[int, int] = {}
         """Factor 1 or 3 -> the first step at which the net is outside that many R."""
