@@ -73,9 +73,10 @@ def _none(runs: Sequence[VsLazyRun]) -> Finding:
     unpaired = _images(runs, "gaussian")
     config = unpaired[0].config
     threshold = config.tau * math.sqrt(2 * config.side**2)
-    inside = [run for run in unpaired if _radius(run) <= threshold] or [min(unpaired, key=_radius)]
+    radii = sorted(set(map(_radius, unpaired)))
     # The largest ball inside the regime is the hardest one for the claim.
-    hardest = _with_radius(inside, max(map(_radius, inside)))
+    inside = [radius for radius in radii if radius <= threshold] or radii[:1]
+    hardest = _with_radius(unpaired, inside[-1])
     finding = lower_bound_finding(
         [run.result.bound for run in hardest], ZERO_FUNCTION_LOSS, deterministic=True
     )
