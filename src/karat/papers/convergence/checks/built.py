@@ -22,6 +22,7 @@ def _built_robust(runs: Sequence[BuiltRun]) -> Finding:
     row_radius = mean([run.result.row_radius for run in widest])
     loss_on_grid = mean([run.result.robust_loss for run in widest])
     kernel_norm = mean([run.result.kernel_norm for run in widest])
+    # On every data set, for the theorem promises one radius that is enough.
     enough = [width for width, cells in by_width if max(run.result.certified_loss for run in cells) <= tol]
     return with_caveat(
         finding,
@@ -35,6 +36,7 @@ def _built_robust(runs: Sequence[BuiltRun]) -> Finding:
 
 def _built_error(runs: Sequence[BuiltRun]) -> Finding:
     """The built net's distance from its kernel function against (19), and its power of m."""
+    # The bound depends on the data set: the run nearest to its own bound decides.
     tightest = max(runs, key=lambda run: run.result.error / run.result.bound)
     error, bound = tightest.result.error, tightest.result.bound
     finding = upper_bound_finding([error], bound, deterministic=True)

@@ -32,6 +32,7 @@ def _unmet_theorem(run: DeepRun) -> list[str]:
 
 def _deep_gap(runs: Sequence[DeepRun]) -> Finding:
     """Gap of the deepest and widest nets against the target, beside those of all others."""
+    # Depth is what makes the theorem hard, width what brings its hypotheses near: this cell is judged.
     depth, m = max(run.config.depth for run in runs), max(run.config.m for run in runs)
     strongest = [run for run in runs if run.config.attack == "worst"]
     shown = [run for run in strongest if run.config.depth == depth and run.config.m == m]
@@ -54,6 +55,7 @@ def _deep_gap(runs: Sequence[DeepRun]) -> Finding:
 
 def _start_lengths(runs: Sequence[DeepRun]) -> Finding:
     """Mean length of the layers of a wide start against 4/3."""
+    # Starts of one seed share their randomness: they are no independent evidence, and count once.
     by_seed = grouped(runs, lambda run: run.seed).values()
     finding = upper_bound_finding([mean([run.result.wide_norm for run in same]) for same in by_seed], 4 / 3)
     m = max(run.config.m for run in runs)

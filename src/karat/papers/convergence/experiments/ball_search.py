@@ -154,6 +154,7 @@ def search(config: VsLazyConfig, start: TwoLayer, train: Samples) -> Best:
         points = points.add(attack(config, start, train), train)
     best = Best(start, math.inf, 0.0, points, math.inf, 0.0)
     for _ in range(config.rounds):
+        # Attacked points of earlier rounds stay: the next answer must be robust at all of them.
         optimum = solve(config, start, best.points)
         candidate = start.replace(W=start.W + displacement(config, start, best.points, optimum.D))
         best = replace(best, linear_loss=optimum.loss, linear_bound=optimum.bound)
@@ -200,6 +201,7 @@ def displacement(config: VsLazyConfig, start: TwoLayer, points: Points, D: Tenso
     """
     if config.ball == "rows":
         signed = points.y.unsqueeze(1) * points.x
+        # The same basis of the span of the points as in `row_ball`.
         basis = torch.linalg.qr(signed.T.double()).Q.to(signed.dtype)
         return D @ basis.T
     space = hilbert_ball(start, points.x, points.y)

@@ -101,6 +101,7 @@ def run(config: CapacityConfig, generator: torch.Generator) -> CapacityResult:
             lr=config.lr,
             generator=generator,
         )
+        # An attack that fails proves nothing: these nets are candidates for the certificate.
         unbroken = [net for net, margin in nets if margin > 0]
         success.append(len(unbroken) / config.restarts)
         if unbroken and attacked_width is None:
@@ -121,13 +122,14 @@ def run(config: CapacityConfig, generator: torch.Generator) -> CapacityResult:
 def _is_certified(net: TwoLayer, x: Tensor, y: Tensor, tau: float, domains: int) -> bool:
     """Whether every ball is certified, with a search counted in domains: time would depend on the load."""
     if tau == 0:
-        return True
+        return True  # the margins at the points themselves are exact
     status = certify(net, x, y, Ball(2, tau), domains_per_sample=domains).status
     return all(word == "robust" for word in status)
 
 
 def _spread_points(n: int, d: int, generator: torch.Generator, pool: int = 400) -> Tensor:
     """n points of the unit cube, each the farthest from those before it among a random pool."""
+    # Points that happen to lie close together would make the radius tiny and the robust question ordinary.
     candidates = torch.rand(pool, d, generator=generator, dtype=torch.float64)
     chosen = [0]
     distance = torch.cdist(candidates, candidates)

@@ -7,6 +7,8 @@ from karat.study.experiment import Experiment, Preset
 
 TINY = TwoLayerConfig(m=64, R=2.0, n=4, d=4, K=5, steps=60)
 
+# All five questions train the same nets; they differ in what is varied.
+
 THM51 = Experiment(
     name="convergence.thm5.1",
     title="Does unprojected adversarial training of a wide paired net reach the best robust loss nearby?",
@@ -48,6 +50,7 @@ WIDTH = Experiment(
         ),
         "quick": Preset(
             config=TwoLayerConfig(m=256, R=4.0, n=8, K=8, lr=0.5, steps=300, activation="smooth_leaky_relu"),
+            # Unprojected runs need fewer widths: only their movement is drawn, no exponent is fitted.
             points=(
                 *({"m": m, "projected": True} for m in (16, 64, 256, 1024)),
                 *({"m": m} for m in (16, 256, 1024)),

@@ -129,6 +129,7 @@ def run(config: TwoLayerConfig, generator: torch.Generator) -> TwoLayerResult:
         loss=loss,
         projection=FrobeniusBall({"W": start.W}, config.R) if config.projected else None,
     )
+    # The perturbation function sees every allowed point at every step; whatever it picks, the theorem holds.
     pick = perturbation(config, sets, generator)
     net, losses = descent.run(start, sets, pick, steps=config.steps, observe=trace)
     best_so_far = torch.tensor(losses).cummin(dim=0).values
@@ -171,6 +172,7 @@ def draw_net(config: TwoLayerConfig, generator: torch.Generator) -> TwoLayer:
         activation=activation_of(config.activation),
     )
     if config.rows == "sphere":
+        # Twins have equal rows and so stay equal.
         length = torch.linalg.vector_norm(net.W, dim=1, keepdim=True)
         net = net.replace(W=net.W * (math.sqrt(config.d) / length))
     return net
