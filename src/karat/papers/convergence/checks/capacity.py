@@ -62,8 +62,8 @@ def _capacity(runs: Sequence[CapacityRun]) -> Finding:
 
 def _parameter_growth(runs: Sequence[CapacityRun], share: float, *, predicted: float) -> tuple[Finding, str]:
     """The exponent in d at one radius, and the mean sizes behind it as text."""
-    found = [run for run in runs if run.config.share == share and run.result.parameters is not None]
-    d, table = curves(found, lambda run: run.config.d, lambda run: run.result.parameters or math.nan)
+    solved = [run for run in runs if run.config.share == share and run.result.parameters is not None]
+    d, table = curves(solved, lambda run: run.config.d, lambda run: run.result.parameters or math.nan)
     means = [mean(column) for column in zip(*table, strict=True)]
     listed = ", ".join(f"{at:g}: {mean:.0f}" for at, mean in zip(d, means, strict=True))
     # Widths on a coarse grid make sizes jump: an exponent is not known to better than a half.

@@ -35,8 +35,8 @@ def _deep_gap(runs: Sequence[DeepRun]) -> Finding:
     # Depth is what makes the theorem hard, width what brings its hypotheses near: this cell is judged.
     depth, m = max(run.config.depth for run in runs), max(run.config.m for run in runs)
     strongest = [run for run in runs if run.config.attack == "worst"]
-    shown = [run for run in strongest if run.config.depth == depth and run.config.m == m]
-    finding = upper_bound_finding([run.result.final_gap for run in shown], shown[0].config.tol)
+    judged = [run for run in strongest if run.config.depth == depth and run.config.m == m]
+    finding = upper_bound_finding([run.result.final_gap for run in judged], judged[0].config.tol)
     gaps, slopes = [], []
     for at, cells in sorted(grouped(strongest, lambda run: run.config.depth).items()):
         by_width = sorted(grouped(cells, lambda run: run.config.m).items())

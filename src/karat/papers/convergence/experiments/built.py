@@ -120,8 +120,8 @@ def run(config: BuiltConfig, generator: torch.Generator) -> BuiltResult:
     x = grids.reshape(-1, config.d)
     values, target = net(x), g(x)
     spacing = _covering_radius(centres, grids, config.tau)
-    slope = torch.linalg.vector_norm(net.input_gradient(x), dim=1)
-    between = slope * spacing + _curvature_bound(net, config.sigma) * spacing**2 / 2
+    gradient = torch.linalg.vector_norm(net.input_gradient(x), dim=1)
+    between = gradient * spacing + _curvature_bound(net, config.sigma) * spacing**2 / 2
     deviation = (values - y.repeat_interleave(config.grid)).abs()
     C = max(1.0, smoothed_relu_lipschitz(config.sigma))
     return BuiltResult(
@@ -136,7 +136,7 @@ def run(config: BuiltConfig, generator: torch.Generator) -> BuiltResult:
         interpolant_error=float((target.reshape(len(y), -1) - y.unsqueeze(1)).abs().max()),
         robust_loss=_robust_loss(deviation, config.n),
         certified_loss=_robust_loss(deviation + between, config.n),
-        slope=float(slope.max()),
+        slope=float(gradient.max()),
         spacing=spacing,
     )
 

@@ -233,8 +233,8 @@ class RegretTrace:
 
     def __init__(self, start: TwoLayer, target: TwoLayer, target_loss: float, config: TwoLayerConfig) -> None:
         self.start, self.target, self.target_loss, self.config = start, target, target_loss, config
+        # Factor 1 or 3 -> the first step at which the net is farther than so many R from its start.
         self.exits: dict[int, int] = {}
-        """Factor 1 or 3 -> the first step at which the net is outside that many R."""
         self.loss_before_exit = math.inf
         self.c = -math.inf
         self._last: tuple[float, float, float] | None = None

@@ -113,7 +113,7 @@ def run(config: VsLazyConfig, generator: torch.Generator) -> VsLazyResult:
     best = search(config, start, train)
     lower = solve(config, start, best.points, slack=True).bound
     value, gradient = best.net.value_and_input_gradient(test.x)
-    slope = norm(gradient, 2)
+    length = norm(gradient, 2)
     moved = best.net.W - start.W
     g = _separating_function(config, start, best.points)
     return VsLazyResult(
@@ -126,8 +126,8 @@ def run(config: VsLazyConfig, generator: torch.Generator) -> VsLazyResult:
         test_accuracy=scores(best.net, attack(config, best.net, test), test)[1],
         clean_accuracy=float((test.y * value > 0).double().mean()),
         value=float(value.abs().median()),
-        gradient=float(slope.median()),
-        flip_ratio=float((value.abs() / slope).median()),
+        gradient=float(length.median()),
+        flip_ratio=float((value.abs() / length).median()),
         flip_radius=_flip_radius(best.net, test.x[:40]),
         start_gradient=float(norm(start.input_gradient(test.x), 2).median()),
         row_movement=float(two_inf_norm(moved)) * math.sqrt(config.m),

@@ -19,20 +19,20 @@ def draw_capacity(runs: Sequence[CapacityRun]) -> list[Picture]:
 
     Ref: convergence, Thm 6.1
     """
-    found = [run for run in runs if run.result.parameters is not None]
-    if not found:
+    solved = [run for run in runs if run.result.parameters is not None]
+    if not solved:
         return []
     figure, (ax,) = new_figure(1, width=4.6, height=3.1)
     ax.set_xscale("log")
     ax.set_yscale("log")
-    for index, (share, cells) in enumerate(sorted(grouped(found, lambda run: run.config.share).items())):
+    for index, (share, cells) in enumerate(sorted(grouped(solved, lambda run: run.config.share).items())):
         d, table = pivot(cells, lambda run: run.config.d, lambda run: run.result.parameters or math.nan)
         label = "ordinary" if share == 0 else f"robust, certified, {share:g} of half the distance"
         draw_series(ax, d, table, label, color=PALETTE[index], marker="osD"[index % 3], band=False)
         for row in table:
             ax.plot(d, row, linestyle="", marker=".", markersize=5, color=PALETTE[index], alpha=0.5)
-    d = np.array(sorted({float(run.config.d) for run in found}))
-    n = found[0].result.n
+    d = np.array(sorted({float(run.config.d) for run in solved}))
+    n = solved[0].result.n
     ax.plot(d, n * d, color=INK, linestyle=":", linewidth=1.2, label="n d")
     ax.axhline(n, color=INK, linestyle="--", linewidth=0.9, label="n")
     plain_ticks(ax, list(d))
