@@ -32,7 +32,7 @@ def test_it_runs_draws_and_is_judged(name, records):
         assert data_uri(picture.figure).startswith("data:image/png")
         assert picture.caption
     for check in CHECKS.values():
-        if check.experiment != name:
+        if check.name != name:
             continue
         claim = judged(check, found)
         assert claim.verdict is not None, (check.claim_id, claim.caveat)
