@@ -21,11 +21,13 @@ from karat.lab import (
     run_sweep,
 )
 from karat.lab.runner import make_local
-from karat.study.claim import Check, Claim, judge_claim
+from karat.study.check import Check
+from karat.study.claim import Claim, judge_claim
 from karat.study.config import hints, require_setting
 from karat.study.experiment import Cell, Part, cells
 from karat.study.grid import read_axis
 from karat.study.lookup import find_experiment
+from karat.study.plan import plan_claim
 from karat.study.record import Record
 from karat.study.registry import get_statement
 
@@ -123,52 +125,60 @@ def check(
     engine: Engine | None = None,
     fresh: bool = False,
     progress: Progress | None = None,
+    controls: bool = True,
     **overrides: Any,
 ) -> Claim:
     """Check one claim: run its experiment and judge the statement; one that is only stated has no verdict.
 
     Args:
-        claim_id: such as "benign.thm3.1.3"; the others as in `run`.
+        claim_id: such as "benign.thm3.1.3".
+        scale: `tiny`, `quick` or `full`.
+        seeds: instead of the preset's.
+        store: file, by default KARAT_STORE or .karat/store.sqlite.
+        workers: processes, one per core by default, 0 for this one.
+        engine: what computes instead, such as `karat.lab.Dask("tcp://host:8786")`.
+        fresh: compute again what other source code has computed.
+        progress: listener.
+        controls: whether the controls run, too.
+        overrides: settings, such as `d=4000`.
     """
     statement, test = get_statement(claim_id), study.CHECKS.get(claim_id)
     if test is None:
         return judge_claim(statement, None, [])
-    wanted = check_cells(test, scale, seeds, overrides)
+    planned = plan_claim(test, scale, seeds, overrides, controls=controls)
     chosen = engine or make_local(workers)
     with opened(store) as place:
-        records = run_cells(wanted, place, engine=chosen, fresh=fresh, progress=progress)
-    return judge_claim(statement, test, records, scale)
-
-
-def check_cells(
-    check: Check, scale: str, seeds: int | None = None, overrides: Mapping[str, Any] | None = None
-) -> list[Cell]:
-    """Return the cells a check needs; a scale on which it makes no sense is a ValueError."""
-    if scale not in check.scales:
-        listed = ", ".join(check.scales)
-        raise ValueError(f"`{check.claim_id}` has no scale `{scale}`; its scales are {listed}.")
-    given = dict(overrides or {})
-    questions = [find_experiment(name) for name in check.names]
-    known = [hints(question.preset(scale).config) for question in questions]
-    # A setting that only some of the experiments know is theirs alone; the first names an unknown one.
-    shared = [{name: given[name] for name in given if name in settings} for settings in known]
-    shared[0] |= {name: given[name] for name in given if not any(name in settings for settings in known)}
-    planned = [cells(q, scale, seeds, own) for q, own in zip(questions, shared, strict=True)]
-    return [cell for group in planned for cell in group]
+        records = run_cells(planned.every, place, engine=chosen, fresh=fresh, progress=progress)
+    main, of_controls = planned.select(records)
+    return judge_claim(statement, test, main, scale, of_controls)
 
 
 def plan(
-    papers: Sequence[str], scale: str, seeds: int | None = None, parts: tuple[Part, ...] = ("theory",)
+    papers: Sequence[str],
+    scale: str,
+    seeds: int | None = None,
+    parts: tuple[Part, ...] = ("theory",),
+    *,
+    controls: bool = True,
 ) -> dict[str, list[Cell]]:
-    """Return the cells behind the executable claims of the papers: experiment -> cells, cheap ones first."""
-    cost: dict[str, float] = {}
-    found: dict[str, list[Cell]] = {}
-    questions = [find_experiment(name) for test in _checks(papers, scale) for name in test.names]
-    for question in questions:
-        if question.part in parts and question.name not in found:
-            found[question.name] = cells(question, scale, seeds)
-            cost[question.name] = len(found[question.name]) * question.preset(scale).cell_seconds
-    return {name: found[name] for name in sorted(found, key=lambda name: (cost[name], name))}
+    """Return the cells behind the executable claims of the papers: experiment -> cells, cheap ones first.
+
+    Args:
+        papers: keys.
+        scale: name of a preset.
+        seeds: instead of the presets'.
+        parts: which parts of karat count.
+        controls: whether the controls run, too.
+    """
+    found: dict[str, dict[tuple[str, str, int], Cell]] = {}
+    for test in _checks(papers, scale):
+        if all(find_experiment(name).part in parts for name in test.names):
+            for cell in plan_claim(test, scale, seeds, controls=controls).every:
+                found.setdefault(cell.experiment, {})[cell.key] = cell
+    cost = {
+        name: len(group) * find_experiment(name).preset(scale).cell_seconds for name, group in found.items()
+    }
+    return {name: list(found[name].values()) for name in sorted(found, key=lambda name: (cost[name], name))}
 
 
 def reproduce(
@@ -203,11 +213,12 @@ def reproduce(
         name: [record for cell in group if (record := computed.get(cell.key) or store.get(cell))]
         for name, group in planned.items()
     }
-    judged = [
-        judge_claim(get_statement(test.claim_id), test, [r for n in test.names for r in found[n]], scale)
-        for test in _checks(papers, scale)
-        if all(name in found for name in test.names)
-    ]
+    judged = []
+    for test in _checks(papers, scale):
+        if all(name in found for name in test.names):
+            held = [record for name in test.names for record in found[name]]
+            main, of_controls = plan_claim(test, scale).select(held)
+            judged.append(judge_claim(get_statement(test.claim_id), test, main, scale, of_controls))
     return judged, [record for group in found.values() for record in group]
 
 

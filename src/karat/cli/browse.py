@@ -14,7 +14,7 @@ from karat.cli.output import number, print_json, print_pairs, print_table, with_
 from karat.cli.session import open_store
 
 if TYPE_CHECKING:
-    from karat.study.claim import Check
+    from karat.study.check import Check
     from karat.study.paper import Paper
 
 

@@ -164,7 +164,7 @@ def report(
 ) -> None:
     """Write the report of everything in the store, without running anything; also while a sweep runs."""
     from karat.report.build import build
-    from karat.study.claim import SCALES
+    from karat.study.check import SCALES
 
     if scale is not None and scale not in SCALES:
         raise Failure(f"`--scale` must be one of {', '.join(SCALES)}, got {scale!r}.", BAD_INPUT)

@@ -93,8 +93,8 @@ def check(
 
     with bad_input():
         statement = layer.get_statement(claim_id)
-    from karat.api import check_cells  # after a wrong name was refused: behind it stands torch
     from karat.lab import run_cells
+    from karat.study.plan import check_cells  # after a wrong name was refused: behind it stands torch
 
     chosen = engine_named(engine, scheduler, workers, cell_limit)
     test = layer.CHECKS.get(claim_id)

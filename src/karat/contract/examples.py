@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from karat.contract.fault import Fault
-from karat.study.claim import Check
+from karat.study.check import Check
 from karat.study.run import Runs
 
 
@@ -23,7 +23,7 @@ def example_faults(check: Check) -> Iterator[Fault]:
             continue
         verdict: str
         try:
-            verdict = check.evaluate(Runs(runs)).verdict
+            verdict = check.evaluate(Runs(runs)).outcome
         except Exception as error:  # whatever a check of somebody else's package raises
             verdict = f"{type(error).__name__}: {error}"
         if verdict != expected:

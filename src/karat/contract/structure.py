@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from karat.contract.examples import example_faults
 from karat.contract.fault import Fault
-from karat.study.claim import SCALES, Check, no_hypotheses
+from karat.study.check import SCALES, Check, no_conditions
 from karat.study.experiment import Experiment, cells
 from karat.study.outside import FAULTS, check_fault, experiment_fault, paper_faults, sentence
 from karat.study.paper import Paper
@@ -88,6 +88,6 @@ def _check_faults(paper: Paper) -> Iterator[Fault]:
 def _hypothesis_faults(check: Check) -> Iterator[Fault]:
     """A theorem without any hypothesis is rare: more often nobody wrote them down."""
     statement = next((found for found in STATEMENTS if found.id == check.claim_id), None)
-    if statement and check.hypotheses is no_hypotheses and _THEOREM.search(statement.ref):
+    if statement and check.conditions is no_conditions and _THEOREM.search(statement.ref):
         reason = "it judges a theorem and lists no hypotheses: outside of them no run can refute it."
         yield Fault(subject=check.claim_id, rule="missing hypothesis", reason=reason, level="warning")

@@ -19,7 +19,7 @@ from karat.report.folders import without_folders
 from karat.report.pages import environment, replace_file
 from karat.report.sweeps import sweep_views
 from karat.report.typeset import typeset
-from karat.study.claim import SCALES, Check
+from karat.study.check import SCALES, Check
 from karat.study.drawing.picture import Picture, describe, number, varying
 from karat.study.experiment import Experiment
 from karat.study.registry import CHECKS, EXPERIMENTS, FIGURES, PAPERS

@@ -6,8 +6,10 @@ from dataclasses import dataclass
 
 from karat.errors import SourceError
 from karat.lab.store import Store
-from karat.study.claim import SCALES, Check, Claim, judge_claim
+from karat.study.check import SCALES, Check
+from karat.study.claim import Claim, judge_claim
 from karat.study.experiment import Experiment, cells
+from karat.study.plan import plan_claim
 from karat.study.record import Record
 from karat.study.registry import STATEMENTS
 from karat.study.source import source_hash
@@ -98,13 +100,22 @@ def collect(
     judged = []
     for statement in STATEMENTS:
         check = checks.get(statement.id)
-        held_runs = [runs[name] for name in check.names if name in runs] if check else []
-        fitting = [run for run in held_runs if check and run.scale in check.scales]
-        records = [record for run in fitting for record in run.records]
-        shown = fitting[0].scale if records else None
-        claim = judge_claim(statement, check, records, shown)
+        claim = _judge(statement, check, runs, held) if check else judge_claim(statement, None, [])
         judged.append(Judged(statement=statement, check=check, claim=claim))
     return Content(judged=tuple(judged), runs=tuple(runs.values()))
+
+
+def _judge(
+    statement: Statement, check: Check, runs: Mapping[str, Held], held: Mapping[str, Sequence[Record]]
+) -> Claim:
+    """Judge a statement on the records of the scale that is shown, with those of its controls."""
+    run = runs.get(check.name)
+    if run is None or run.scale not in check.scales or not run.records:
+        return judge_claim(statement, check, [])
+    assert run.scale is not None
+    every = [record for name in check.names for record in held.get(name, ())]
+    records, controls = plan_claim(check, run.scale).select(every)
+    return judge_claim(statement, check, records, run.scale, controls)
 
 
 def _run(name: str, experiment: Experiment | None, held: Sequence[Record], scale: str | None) -> Held:

@@ -5,14 +5,9 @@ from typing import TYPE_CHECKING
 from karat.lazy import attach
 
 if TYPE_CHECKING:
-    from karat.study.claim import Check, Claim, Finding, claim_json, judge_claim
-    from karat.study.evaluate import (
-        lower_bound_finding,
-        rate_finding,
-        tight_finding,
-        upper_bound_finding,
-        values_of,
-    )
+    from karat.study.check import Check
+    from karat.study.claim import Claim, claim_json, judge_claim
+    from karat.study.finding import Finding
     from karat.study.paper import Paper
     from karat.study.registry import (
         CHECKS,
@@ -43,9 +38,4 @@ __all__ = [
     "executable_ids",
     "get_statement",
     "judge_claim",
-    "lower_bound_finding",
-    "rate_finding",
-    "tight_finding",
-    "upper_bound_finding",
-    "values_of",
 ]

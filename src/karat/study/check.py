@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from karat.study.control import Control
 from karat.study.experiment import Experiment
@@ -59,7 +59,6 @@ class Check(Generic[C, R]):
     reading: str = ""
     scales: tuple[str, ...] = SCALES
     headline: bool = False
-    hypotheses: Any = None
 
     @property
     def name(self) -> str:

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
 from karat.core.statistics import Interval
-from karat.study.check import SCALES, Check
+from karat.study.check import Check
 from karat.study.control import Control
 from karat.study.finding import Curve, Finding
 from karat.study.judging.common import Undecided
@@ -18,8 +18,6 @@ from karat.study.statement import Kind, Origin, Statement
 
 Verdict = Literal["holds", "fails", "inconclusive", "vacuous", "out of regime"]
 ClaimStatus = Literal["stated", "executable"]
-
-__all__ = ["SCALES", "Check", "Claim", "ControlOutcome", "Verdict", "claim_json", "judge_claim"]
 
 
 @dataclass(frozen=True, kw_only=True)

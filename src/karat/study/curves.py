@@ -1,16 +1,13 @@
-"""Records as curves over one setting, a row per seed, and verdicts made of several findings."""
+"""Runs as curves over one setting, a row per seed, and where such curves cross a level."""
 
 import math
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
-from typing import Any, Protocol, TypeVar
+from collections.abc import Callable, Sequence
+from typing import Protocol, TypeVar
 
 import numpy as np
 
-from karat.core.statistics import Interval, crossing_point
-from karat.study.claim import Finding, Outcome
-from karat.study.evaluate import Side, rate_finding, worst_finding
-from karat.study.record import Record
+from karat.core.statistics import crossing_point
+from karat.study.judging.common import Undecided
 
 
 class HasSeed(Protocol):
@@ -25,116 +22,49 @@ class HasSeed(Protocol):
 T = TypeVar("T", bound=HasSeed)
 
 
-def select(records: Iterable[Record], **settings: Any) -> list[Record]:
-    """Records whose config has these settings."""
-    return [r for r in records if all(r.config.get(name) == value for name, value in settings.items())]
-
-
 def curves(
-    records: Sequence[T], axis: Callable[[T], float], value: Callable[[T], float]
+    runs: Sequence[T], axis: Callable[[T], float], value: Callable[[T], float]
 ) -> tuple[list[float], list[list[float]]]:
-    """Sorted values of the axis and one curve per seed; seeds that miss a point are left out."""
+    """Return the sorted values of the axis and one curve per seed; seeds that miss a point are left out.
+
+    Args:
+        runs: of several seeds and points.
+        axis: what a curve runs over.
+        value: what it shows.
+    """
     table: dict[int, dict[float, float]] = {}
-    for record in records:
-        table.setdefault(record.seed, {})[axis(record)] = value(record)
+    for run in runs:
+        table.setdefault(run.seed, {})[axis(run)] = value(run)
     x = sorted({point for row in table.values() for point in row})
     return x, [[row[point] for point in x] for row in table.values() if set(row) == set(x)]
 
 
-def setting(name: str) -> Callable[[Record], float]:
-    """A number of the config."""
-    return lambda record: float(record.config[name])
-
-
 def crossings(
-    records: Sequence[T],
+    runs: Sequence[T],
     row: Callable[[T], float],
     column: Callable[[T], float],
     value: Callable[[T], float],
     level: float,
 ) -> tuple[list[float], list[list[float]]]:
-    """Where `value` crosses a level along `column`, for every `row`, one curve of crossings per seed.
+    """Return where `value` crosses a level along `column`, for every `row`, one curve of crossings per seed.
 
     A row in which some seed never crosses is left out: its crossing is not on the grid.
+
+    Args:
+        runs: of a grid.
+        row: for each of which there is one crossing.
+        column: along which it crosses.
+        value: what crosses.
+        level: that it crosses.
     """
-    rows, found = sorted({row(record) for record in records}), {}
+    rows, crossed = sorted({row(run) for run in runs}), {}
     for at in rows:
-        x, table = curves([record for record in records if row(record) == at], column, value)
+        x, table = curves([run for run in runs if row(run) == at], column, value)
         try:
-            found[at] = [crossing_point(np.log(x), curve, level).value for curve in map(np.array, table)]
+            crossed[at] = [crossing_point(np.log(x), curve, level).value for curve in map(np.array, table)]
         except ValueError:
             continue
-    if not found:
-        raise ValueError(f"no row of the grid crosses {level:g}.")
-    per_seed = zip(*found.values(), strict=True)
-    return list(found), [[math.exp(value) for value in seed] for seed in per_seed]
-
-
-def power(
-    x: Sequence[float],
-    table: Sequence[Sequence[float]],
-    predicted: float,
-    *,
-    above: float = 0.0,
-    side: Side = "equal",
-    resolution: float | None = None,
-) -> Finding:
-    """The exponent over the part of the axis from `above` on."""
-    kept = [i for i, value in enumerate(x) if value >= above]
-    return rate_finding(
-        [x[i] for i in kept],
-        [[row[i] for i in kept] for row in table],
-        predicted,
-        side=side,
-        resolution=resolution,
-    )
-
-
-def say(finding: Finding, digits: int = 3) -> str:
-    """The measured number with its interval.
-
-    >>> say(Finding(measured=-0.4, interval=Interval(-0.5, -0.3), predicted=0.0, verdict="fails"))
-    '-0.4 [-0.5, -0.3]'
-    """
-    if finding.measured is None:
-        return "unknown"
-    text = f"{finding.measured:.{digits}g}"
-    if finding.interval is None or not math.isfinite(finding.interval.high):
-        return text
-    return f"{text} [{finding.interval.low:.{digits}g}, {finding.interval.high:.{digits}g}]"
-
-
-def combine(findings: Sequence[Finding], caveat: str = "") -> Finding:
-    """The first of the worst findings, with a caveat: a statement of several parts fails with any of them."""
-    return with_caveat(worst_finding(findings), caveat)
-
-
-def with_caveat(finding: Finding, *notes: str, verdict: Outcome | None = None) -> Finding:
-    """The finding with more said about it, and perhaps another verdict."""
-    text = " ".join(filter(None, [finding.caveat, *notes]))
-    return replace(finding, caveat=text, verdict=verdict or finding.verdict)
-
-
-def vacuous(measured: float, predicted: float, note: str) -> Finding:
-    """A bound too weak to say anything at this size."""
-    return Finding(
-        measured=measured,
-        interval=None,
-        predicted=predicted,
-        verdict="inconclusive",
-        caveat=f"Vacuous at this size: {note}",
-    )
-
-
-__all__ = [
-    "Interval",
-    "combine",
-    "crossings",
-    "curves",
-    "power",
-    "say",
-    "select",
-    "setting",
-    "vacuous",
-    "with_caveat",
-]
+    if not crossed:
+        raise Undecided(f"no row of the grid crosses {level:g}.")
+    per_seed = zip(*crossed.values(), strict=True)
+    return list(crossed), [[math.exp(value) for value in seed] for seed in per_seed]

@@ -28,8 +28,8 @@ class Family:
         """The error rate of the whole report in one sentence."""
         return (
             f"Of {self.decided} decided claims ({self.exact} of them exact) at most "
-            f"{self.wrong_at_most:.1f} are expected to be wrong by chance; {len(self.survivors)} stand at 95 % "
-            "all together (Holm)."
+            f"{self.wrong_at_most:.1f} are expected to be wrong by chance; {len(self.survivors)} stand at "
+            "95 % all together (Holm)."
         )
 
 

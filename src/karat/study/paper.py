@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from karat.study.statement import Statement
 
 if TYPE_CHECKING:
-    from karat.study.claim import Check
+    from karat.study.check import Check
     from karat.study.drawing.picture import Draw
     from karat.study.experiment import Experiment
     from karat.study.tables import Make

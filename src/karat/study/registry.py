@@ -27,7 +27,7 @@ from karat.study.paper import Paper
 from karat.study.statement import Statement
 
 if TYPE_CHECKING:
-    from karat.study.claim import Check
+    from karat.study.check import Check
     from karat.study.drawing.picture import Draw
     from karat.study.experiment import Experiment
     from karat.study.tables import Make

@@ -38,7 +38,7 @@ class _Watched(Run[C, R]):
     """A run that notes when its result is read: hypotheses count for what a check looks at only."""
 
     @property
-    def result(self) -> R:  # type: ignore[override]
+    def result(self) -> R:
         own = vars(self)
         if "seen" in own:
             own["seen"].add(own["index"])
