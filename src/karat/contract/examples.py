@@ -1,31 +1,68 @@
-"""Whether a check is able to say both `holds` and `fails`, seen on its own examples."""
+"""Whether a check is able to say both `holds` and `fails`, by the right rule, seen on its own examples."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 from karat.contract.fault import Fault
 from karat.study.check import Check
-from karat.study.run import Runs
+from karat.study.finding import Finding
+from karat.study.judging.common import Undecided
+from karat.study.judging.kinds import EXACT, RULES, rules_in
+from karat.study.run import Run, Runs
+from karat.study.statement import Statement
 
 
-def example_faults(check: Check) -> Iterator[Fault]:
-    """Yield what is wrong with the examples of a check; without them nobody sees that it can fail.
+def example_faults(check: Check, statement: Statement | None) -> Iterator[Fault]:
+    """Yield what is wrong with the examples and controls of a check.
 
     Args:
         check: whose `satisfied` must be judged `holds` and whose `violated` must be judged `fails`.
+        statement: whose kind chooses the rules; None if it is not known.
     """
+
+    def fault(rule: str, reason: str) -> Fault:
+        return Fault(subject=check.claim_id, rule=rule, reason=reason)
+
     for name, runs, expected in (
         ("satisfied", check.satisfied, "holds"),
         ("violated", check.violated, "fails"),
     ):
         if not runs:
-            reason = f"it has no `{name}` example, so nothing shows that it can say `{expected}`."
-            yield Fault(subject=check.claim_id, rule="examples", reason=reason, level="warning")
+            yield fault(
+                "examples", f"it has no `{name}` runs, so nothing shows that it can say `{expected}`."
+            )
             continue
-        verdict: str
-        try:
-            verdict = check.evaluate(Runs(runs)).outcome
-        except Exception as error:  # whatever a check of somebody else's package raises
-            verdict = f"{type(error).__name__}: {error}"
+        verdict, finding = judge_example(check, runs)
         if verdict != expected:
-            reason = f"its `{name}` example is judged `{verdict}`, not `{expected}`."
-            yield Fault(subject=check.claim_id, rule="examples", reason=reason)
+            yield fault("examples", f"its `{name}` runs are judged `{verdict}`, not `{expected}`.")
+        elif statement is not None and finding is not None:
+            allowed = RULES.get(statement.kind, frozenset())
+            if not rules_in(finding.trace) & allowed:
+                used = ", ".join(sorted(rules_in(finding.trace))) or "no rule"
+                yield fault("kind", f"a statement of kind `{statement.kind}` cannot be judged by {used}.")
+    if check.satisfied and _holds_on_one_seed(check):
+        yield fault("one seed", "it says `holds` of a random quantity after one seed.")
+    if not check.controls:
+        yield fault("controls", "it has no control: nothing shows that it holds for the statement's reason.")
+
+
+def judge_example(check: Check, runs: Sequence[Run[Any, Any]]) -> tuple[str, Finding | None]:
+    """Return what a check says of made-up runs, and the finding behind it.
+
+    Args:
+        check: that judges.
+        runs: as `examples` makes them.
+    """
+    try:
+        finding = check.evaluate(Runs(runs))
+    except Undecided:
+        return "inconclusive", None
+    except Exception as error:  # whatever a check of somebody else's package raises
+        return f"{type(error).__name__}: {error}", None
+    return finding.outcome, finding
+
+
+def _holds_on_one_seed(check: Check) -> bool:
+    first = min(run.seed for run in check.satisfied)
+    verdict, finding = judge_example(check, [run for run in check.satisfied if run.seed == first])
+    return verdict == "holds" and finding is not None and not rules_in(finding.trace) <= EXACT

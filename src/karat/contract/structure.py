@@ -81,7 +81,7 @@ def _check_faults(paper: Paper) -> Iterator[Fault]:
                 if scale not in EXPERIMENTS[name].presets:
                     reason = f"it needs the scale `{scale}` of `{name}`."
                     yield Fault(subject=claim_id, rule="presets", reason=reason)
-        yield from example_faults(check)
+        yield from example_faults(check, next((one for one in STATEMENTS if one.id == claim_id), None))
         yield from _hypothesis_faults(check)
 
 

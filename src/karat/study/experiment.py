@@ -55,6 +55,7 @@ class Experiment(Generic[C, R]):
         run: (config, generator) -> result, raising `Diverged` when training does. Its return annotation is
             the result class, a frozen dataclass, in which `Undefined` marks what may have no number.
         part: "images" for the deep experiments, which cost minutes where the theory costs seconds.
+        work: config -> how much there is to compute, in any unit, to predict the time of other settings.
     """
 
     name: str
@@ -63,6 +64,7 @@ class Experiment(Generic[C, R]):
     presets: Mapping[str, Preset[C]]
     run: Callable[[C, "torch.Generator"], R]
     part: Part = "theory"
+    work: Callable[[C], float] | None = None
     undefined: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:

@@ -16,11 +16,18 @@ RULES: dict[Kind, frozenset[str]] = {
 """Which rules may decide a statement of a kind; definitions and algorithms are not judged."""
 
 
-def rule_of(trace: tuple[str, ...]) -> frozenset[str]:
-    """Return the names of the rules in a trace.
+EXACT = frozenset({"exact bound", "identity", "share", "vacuous"})
+"""Rules that need no spread over seeds: exact numbers, and shares of draws with their own interval."""
+
+
+def rules_in(trace: tuple[str, ...]) -> frozenset[str]:
+    """Return the names of the rules in a trace, without what only combines others.
 
     Args:
         trace: of a finding.
+
+    >>> sorted(rules_in(("all of 2: holds, holds", "exact bound: every value at most 1", "rate: exponent")))
+    ['exact bound', 'rate']
     """
-    names = {rule for rules in RULES.values() for rule in rules}
-    return frozenset(name for name in names for step in trace if step.startswith(name))
+    names = {rule for rules in RULES.values() for rule in rules} | EXACT
+    return frozenset(name for name in names for step in trace if step.startswith(f"{name}"))
