@@ -45,20 +45,21 @@ def one_report(generator, shared):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("wrong", ["fails", "holds"])
 @pytest.mark.parametrize("shared", [False, True])
-def test_few_verdicts_are_wrong_even_when_claims_share_records(wrong, shared):
+def test_few_verdicts_are_wrong_even_when_claims_share_records(shared):
     generator, reports = np.random.default_rng(7), 1000
-    rate, all_right = [], 0
+    rate, spoiled = {"fails": 0.0, "holds": 0.0}, {"fails": 0, "holds": 0}
     for _ in range(reports):
         claims = one_report(generator, shared)
-        rate.append(sum(one.verdict == wrong for one in claims) / len(claims))
         survivors = judge_family(claims).survivors
-        all_right += not any(one.verdict == wrong and one.id in survivors for one in claims)
+        for wrong in rate:
+            erring = [one.id for one in claims if one.verdict == wrong]
+            rate[wrong] += len(erring) / len(claims) / reports
+            spoiled[wrong] += bool(survivors.intersection(erring))
     # At the edge a verdict of one kind is wrong with probability 2.5 % at most.
-    assert np.mean(rate) < 0.03
-    # No wrong survivor in 95 % of reports: .95 is seen below .93 with probability 4e-3 (binomial).
-    assert all_right / reports > 0.93
+    assert max(rate.values()) < 0.03
+    # Wrong survivors in 5 % of reports at most: .05 is seen above .07 with probability 4e-3 (binomial).
+    assert max(spoiled.values()) / reports < 0.07
 
 
 def test_exact_verdicts_always_survive():

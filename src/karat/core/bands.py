@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
+from scipy import special
 
 
 @dataclass(frozen=True)
@@ -47,6 +47,6 @@ def simultaneous_band(curves: Sequence[Sequence[float]] | np.ndarray, level: flo
         raise ValueError(f"`level` of `simultaneous_band` must be strictly between 0 and 1, got {level}.")
     seeds, points = table.shape
     mean = table.mean(axis=0)
-    quantile = stats.t.isf((1 - level) / (2 * points), seeds - 1)
+    quantile = special.stdtrit(seeds - 1, 1 - (1 - level) / (2 * points))
     half = quantile * table.std(axis=0, ddof=1) / np.sqrt(seeds)
     return Band(tuple(mean.tolist()), tuple((mean - half).tolist()), tuple((mean + half).tolist()), level)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
-from scipy import stats
+from scipy import special
 
 from karat.study.finding import Finding, Margin, Unit
 
@@ -92,7 +92,7 @@ def standard_error(numbers: np.ndarray) -> float:
 def tail(distance: float, numbers: np.ndarray) -> float:
     """Probability of a mean so far from the edge if the truth lay on its other side."""
     error = standard_error(numbers)
-    return 0.0 if error == 0 else float(stats.t.sf(abs(distance) / error, len(numbers) - 1))
+    return 0.0 if error == 0 else float(special.stdtr(len(numbers) - 1, -abs(distance) / error))
 
 
 def seeds_needed(half: float, distance: float, seeds: int) -> int | None:

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import numpy as np
-from scipy import stats
+from scipy import special
 
 from karat.core.statistics import Interval
 from karat.study.finding import Finding, Margin, Outcome, Unit
@@ -115,7 +115,7 @@ def _judge_mean(values: Numbers, predicted: float, test: Margin | Side, unit: Un
     if len(numbers) < SEEDS:
         few = f"{len(numbers)} of the {SEEDS} seeds that a random quantity needs at least."
         return replace(undecided(predicted, unit, rule, few), measured=mean, leaning=leaning)
-    half = float(stats.t.isf((1 - LEVEL) / 2, len(numbers) - 1)) * standard_error(numbers)
+    half = float(special.stdtrit(len(numbers) - 1, (1 + LEVEL) / 2)) * standard_error(numbers)
     decided = abs(inside) >= half
     return Finding(
         outcome=leaning if decided else "inconclusive",
