@@ -32,7 +32,8 @@ class Spread:
     called. None of its numbers may be `Undefined`.
 
     Args:
-        keys: under which name the list of the keys is stored.
+        keys: under which name the list of the keys is stored. Without it the values themselves tell: a key
+            is there if every value that its entry must have is.
 
     >>> @dataclass(frozen=True)
     ... class Error:
@@ -44,9 +45,14 @@ class Spread:
     {'nets': ['pure net'], 'pure net_clean': 0.1}
     >>> from_values(Comparison, {"nets": ["pure net"], "pure net_clean": 0.1}).errors
     {'pure net': Error(clean=0.1)}
+    >>> @dataclass(frozen=True)
+    ... class Sizes:
+    ...     errors: Annotated[dict[int, Error], Spread()]
+    >>> from_values(Sizes, {"9_clean": 0.1, "50_clean": 0.2}).errors
+    {9: Error(clean=0.1), 50: Error(clean=0.2)}
     """
 
-    keys: str
+    keys: str | None = None
 
 
 def to_values(result: Any) -> dict[str, Any]:
@@ -75,11 +81,11 @@ def to_values(result: Any) -> dict[str, Any]:
     values: dict[str, Any] = {}
     for field in fields(result):
         value, name = getattr(result, field.name), _stored(field.name)
-        spread = _spread(_fields(type(result))[field.name][0])
+        spread = _spread(_fields(cast(Any, type(result)))[field.name][0])
         if value is None and field.default is None:
             continue
         if spread is not None:
-            values[spread.keys] = list(value)
+            values |= {spread.keys: list(value)} if spread.keys else {}
             for key, part in value.items():
                 values |= _prefixed(key, part)
         elif is_dataclass(value):
@@ -142,9 +148,9 @@ def _read_fields(kind: type[R], values: Mapping[str, Any], prefix: str) -> R:
     for name, (hint, required) in described.items():
         key, nested, spread = f"{prefix}{_stored(name)}", _nested(hint), _spread(hint)
         if spread is not None:
-            item = get_args(_bare(hint))[1]
-            entries = values[f"{prefix}{spread.keys}"]
-            given[name] = {entry: _read_fields(item, values, f"{prefix}{entry}_") for entry in entries}
+            to_key, item = _key_reader(hint), get_args(_bare(hint))[1]
+            entries = values[f"{prefix}{spread.keys}"] if spread.keys else _entries(item, values, prefix)
+            given[name] = {to_key(key): _read_fields(item, values, f"{prefix}{key}_") for key in entries}
         elif nested is not None:
             # An optional part is there if its first value is; names of others may begin alike.
             first = next(iter(_fields(nested)))
@@ -187,6 +193,21 @@ def _spread(hint: Any) -> Spread | None:
     return next((mark for mark in marks if isinstance(mark, Spread)), None)
 
 
+def _entries(item: Any, values: Mapping[str, Any], prefix: str) -> list[str]:
+    """The keys of a dictionary that is stored flat without a list of them."""
+    first, *others = [name for name, (_, required) in _fields(item).items() if required]
+    end = f"_{first}"
+    keys = [
+        name[len(prefix) : -len(end)] for name in values if name.startswith(prefix) and name.endswith(end)
+    ]
+    # Another name may end alike (`test_loss`, `loss`): all that an entry must have decide.
+    return [key for key in keys if all(f"{prefix}{key}_{name}" in values for name in others)]
+
+
+def _key_reader(hint: Any) -> Read:
+    return int if get_args(_bare(hint))[0] is int else _same
+
+
 def _marks(hint: Any) -> Iterable[Any]:
     """The annotations of a type, at any depth: list[Annotated[float, Undefined(...)]] counts."""
     if get_origin(hint) is Annotated:
@@ -225,7 +246,7 @@ def _reader(hint: Any) -> Read:
             return lambda value: tuple(kinds[0](one) for one in value)
         return lambda value: tuple(read(one) for read, one in zip(kinds, value, strict=True))
     if origin is dict:
-        to_key, item = (int if inner[0] is int else _same), _reader(inner[1])
+        to_key, item = _key_reader(bare), _reader(inner[1])
         return lambda value: {to_key(key): item(one) for key, one in value.items()}
     return _same
 
