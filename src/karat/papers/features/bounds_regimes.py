@@ -14,7 +14,9 @@ def _broken(conditions: dict[str, bool]) -> list[str]:
 def theorem1_unmet(*, k: int, D: int, pairs: int, p_o: float, label_corr: float) -> list[str]:
     r"""Return the broken conditions of Theorem 1, with tol = p_fail = 1/2.
 
-    .. math:: k \ge \log^2(D / (\delta\gamma)), \quad p_o \ge k^2 / D, \quad m \ge \max(k^{12}/\epsilon^{3/2}, D)
+    .. math::
+
+        k \ge \log^2(D / (\delta\gamma)), \quad p_o \ge k^2 / D, \quad m \ge \max(k^{12}/\epsilon^{3/2}, D)
 
     Args:
         k: relevant patterns.
