@@ -81,6 +81,17 @@ class QualityResult:
     linear_hinge: float
     end: Quality | None = None
 
+    @property
+    def stages(self) -> dict[str, Quality]:
+        """The stages that were looked at, by the names of the fields."""
+        named = {
+            "start": self.start,
+            "step1": self.step1,
+            "step1_rescaled": self.step1_rescaled,
+            "step2": self.step2,
+        }
+        return named if self.end is None else {**named, "end": self.end}
+
 
 def run(config: QualityConfig, generator: torch.Generator) -> QualityResult:
     """Solve for the smallest hinge loss at the start, after each step (one also rescaled) and at the end.
