@@ -90,7 +90,7 @@ def _lead(run: StudentsRun, size: int | None) -> float:
 
 
 def _mean_final(runs: Sequence[StudentsRun], size: int | None, part: Part) -> float:
-    return float(np.mean([_agreement(run, size).on(part)[-1] for run in runs]))
+    return float(np.mean([_agreement(run, size).final(part) for run in runs]))
 
 
 def foreign_images(runs: Sequence[StudentsRun]) -> Finding:

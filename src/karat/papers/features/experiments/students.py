@@ -98,9 +98,9 @@ class Agreement:
     original_final: float
     injected_final: float
 
-    def on(self, part: Part) -> list[float]:
-        """Return the curve of one part."""
-        return self.original if part == "original" else self.injected
+    def final(self, part: Part) -> float:
+        """Return the agreement on one part at the end."""
+        return self.original_final if part == "original" else self.injected_final
 
 
 @dataclass(frozen=True, kw_only=True)
