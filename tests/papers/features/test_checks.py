@@ -97,7 +97,7 @@ def test_the_worst_run_must_be_aligned(worst, want):
 
 def _descent_run(minimum, **settings):
     result = DescentResult(
-        sizes=[3, 9], test_loss=[1.0, 2.0], test=[0.5, 0.5], minimum=minimum, inputs_used=60
+        sizes=[3, 9], test_loss=[1.0, 2.0], test=[0.5, 0.5], minimum=minimum, inputs_used=60_000
     )
     return Run(DescentConfig(**settings), result, 0)
 
@@ -156,7 +156,7 @@ def test_the_wider_net_must_cluster_more(inside, between, want):
         finding("features.fig21", [narrow])
 
 
-def _students_run(original, injected, **settings):
+def _students_run(on_originals, on_injected, **settings):
     """Students of sizes 9 and 50 whose agreement is given for 9, and for 50 is one on originals."""
 
     def agreement(first, second):
@@ -167,7 +167,7 @@ def _students_run(original, injected, **settings):
             injected_final=second,
         )
 
-    students = {9: agreement(original, injected), 50: agreement(1.0, injected)}
+    students = {9: agreement(on_originals, on_injected), 50: agreement(1.0, on_injected)}
     curves = StudentCurves(steps=[0, 10], students=students)
     result = StudentsResult(
         teacher_test=0.9,

@@ -123,32 +123,24 @@ def test_unmatched_settings_are_refused_in_one_sentence():
 
 
 @pytest.mark.parametrize(
-    ("kind", "change", "sentence"),
+    ("kind", "setting", "value", "rule"),
     [
-        (
-            KernelConfig,
-            {"bandwidth": 0.0},
-            "`bandwidth` of `KernelConfig` must be a finite number > 0, got 0.0.",
-        ),
-        (KernelConfig, {"k": 50}, "`k` of `KernelConfig` must be at most `D` = 20, got 50."),
-        (
-            QualityConfig,
-            {"n_program": 5},
-            "`n_program` of `QualityConfig` must be a whole number >= 6, got 5.",
-        ),
-        (LearningConfig, {"p_o": 0.6}, "`p_o` of `LearningConfig` must be a finite number >= 0 and <= 0.5"),
-        (LearningConfig, {"steps": 2}, "`steps` of `LearningConfig` must be a whole number >= 3, got 2."),
-        (
-            LearningConfig,
-            {"negative_rate": 1.0},
-            "`negative_rate` of `LearningConfig` must be a finite number",
-        ),
+        (KernelConfig, "bandwidth", 0.0, "a finite number > 0"),
+        (KernelConfig, "k", 50, "at most `D` = 20"),
+        (QualityConfig, "n_program", 5, "a whole number >= 6"),
+        (LearningConfig, "p_o", 0.6, "a finite number >= 0 and <= 0.5"),
+        (LearningConfig, "n", 1, "a whole number >= 2"),
+        (LearningConfig, "steps", 2, "a whole number >= 3"),
+        (LearningConfig, "negative_rate", 1.0, "a finite number > 0 and < 1"),
+        (LearningConfig, "lr_rf", (0.1, -1.0), "a finite number >= 0"),
+        (LearningConfig, "sigma_zeta", 1e16, "a finite number >= 0 and <= 1e+15"),
     ],
 )
-def test_settings_are_refused_under_the_name_of_their_own_class(kind, change, sentence):
+def test_settings_are_refused_under_the_name_of_their_own_class(kind, setting, value, rule):
     base = {"d": 30, "D": 20, "k": 5, "n": 10, "pairs": 2, "steps": 5}
+    sentence = f"`{setting}` of `{kind.__name__}` must be {rule}, got "
     with pytest.raises(ValueError, match=f"^{re.escape(sentence)}"):
-        kind(**(base | change))
+        kind(**(base | {setting: value}))
 
 
 @pytest.mark.parametrize(
