@@ -59,6 +59,7 @@ def two_clusters(*sources: str) -> Callable[[Sequence[ClustersRun]], Finding]:
 def four_clusters(runs: Sequence[ClustersRun]) -> Finding:
     """Number of clusters of largest silhouette on SVHN, printed as four."""
     counts = [run.result.best_count for run in _of_sources(runs, ("svhn_pair",))]
+    # The paper counts by eye: another number of largest silhouette does not refute it.
     verdict: Outcome = "holds" if set(counts) == {4} else "inconclusive"
     listed = ", ".join(f"{count:g}" for count in counts)
     note = f"Best number of clusters per seed, among 2 to 6: {listed}; the paper counts by eye."
@@ -68,14 +69,15 @@ def four_clusters(runs: Sequence[ClustersRun]) -> Finding:
 
 
 def _of_sources(runs: Sequence[ClustersRun], sources: tuple[str, ...]) -> list[ClustersRun]:
-    found = [run for run in runs if run.config.source in sources]
-    if not found:
+    on_sources = [run for run in runs if run.config.source in sources]
+    if not on_sources:
         raise ValueError(f"no run on {' or '.join(sources)}: {MISSING}")
-    return found
+    return on_sources
 
 
 def filter_clusters(runs: Sequence[FiltersRun]) -> Finding:
     """Largest cosine between the two clusters over the blocks of the narrowest net; printed -.51 to -.91."""
+    # Figure 20 shows the narrower of the paper's two nets; the wider one is judged beside it.
     by_width = grouped(runs, lambda run: run.config.m)
     narrow = by_width[min(by_width)]
     ends = [cosines for run in narrow for cosines in run.result.ends]
@@ -118,6 +120,7 @@ def _mean_cosines(runs: Sequence[FiltersRun]) -> tuple[float, float]:
 
 def early_gradients(runs: Sequence[FiltersRun]) -> Finding:
     """Smallest pairwise cosine of the mean gradients of steps 1-10, 11-20, 21-30 for the selected filter."""
+    # The first three cosines are to the mean, to which every gradient itself contributes.
     pairs = [min(run.result.gradient_cosines[3:]) for run in runs]
     mean = np.mean([run.result.gradient_cosines_mean[3:] for run in runs])
     finding = lower_bound_finding(pairs, 0.5, deterministic=True)

@@ -8,11 +8,11 @@ import torch
 from torch import Tensor
 
 from karat.core.ranges import Count, NonNegative, Positive, settings
-from karat.data.images import available
 from karat.nets.convnets import QuadraticNets
 from karat.papers.features.experiments.teachers import (
     Originals,
     classical_minimum,
+    digits_source,
     draw_injected,
     load_originals,
     predictions,
@@ -107,6 +107,7 @@ def run(config: DescentConfig, generator: torch.Generator) -> DescentResult:
 
 def _relabelled(config: DescentConfig, data: Originals, generator: torch.Generator) -> Originals:
     """Gaussian inputs, as many as there are images, with the labels of a regularised teacher."""
+    # Students are tested on new Gaussian inputs too: after the teacher's training no image is used.
     train, test = (draw_injected("gaussian", data.x, n, generator, train=True) for n in (len(data.x), 4000))
     teacher = QuadraticNets((config.teacher,), data.x.shape[1], data.classes, generator=generator)
     steps = 5 * max(1, len(data.x) // config.batch_size)
@@ -119,11 +120,7 @@ def _relabelled(config: DescentConfig, data: Originals, generator: torch.Generat
     return Originals(train, labels(train), test, labels(test))
 
 
-def _source() -> Literal["digits", "mnist"]:
-    return "mnist" if available("mnist") else "digits"
-
-
-_BASE = DescentConfig(source=_source())
+_BASE = DescentConfig(source=digits_source())
 _CURVES: tuple[dict[str, Any], ...] = (
     {"inputs": "original"},
     *({"inputs": "gaussian", "teacher": size} for size in (9, 50, 500)),

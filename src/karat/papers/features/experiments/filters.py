@@ -133,15 +133,8 @@ def run(config: FiltersConfig, generator: torch.Generator) -> FiltersResult:
     # Steps that coincide are observed once: a look-up by step finds them all the same.
     filters = dict(observed)
     right = predictions(net, data.x_test)[0] == data.labels_test
-    ends, training = [], {}
-    for stage, (start, middle, end) in enumerate(zip(*(filters[s] for s in (0, early, steps)), strict=True)):
-        clusters = picked_clusters(end, config.picked)
-        ends.append(_cluster_cosines(end, *clusters))
-        training[f"block{stage + 1}"] = BlockTraining(
-            start=_cluster_cosines(start, *clusters),
-            early_move=_turn(start, middle),
-            late_move=_turn(middle, end),
-        )
+    stages = zip(filters[0], filters[early], filters[steps], strict=True)
+    ends, training = zip(*(_block(*stage, config.picked) for stage in stages), strict=True)
     nearest, mean = _gradient_cosines(gradients, filters[steps][STAGES - 1], config.picked)
     return FiltersResult(
         test=float(right.double().mean()),
@@ -149,7 +142,7 @@ def run(config: FiltersConfig, generator: torch.Generator) -> FiltersResult:
         block2=ends[1],
         block3=ends[2],
         block4=ends[3],
-        training=training,
+        training={f"block{number}": block for number, block in enumerate(training, start=1)},
         gradient_cosines=nearest,
         gradient_cosines_mean=mean,
     )
@@ -167,6 +160,17 @@ def picked_clusters(filters: Tensor, share: float) -> tuple[Tensor, Tensor]:
     order = (unit @ axis).argsort()
     count = max(1, round(share * len(order)))
     return order[:count], order[-count:]
+
+
+def _block(start: Tensor, early: Tensor, end: Tensor, share: float) -> tuple[ClusterCosines, BlockTraining]:
+    """The clusters that the filters of a block form at the end, and how they got there."""
+    green, red = picked_clusters(end, share)
+    training = BlockTraining(
+        start=_cluster_cosines(start, green, red),
+        early_move=_turn(start, early),
+        late_move=_turn(early, end),
+    )
+    return _cluster_cosines(end, green, red), training
 
 
 def _unit(v: Tensor) -> Tensor:

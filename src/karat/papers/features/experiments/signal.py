@@ -109,10 +109,10 @@ def _closed_form_difference(config: LearningConfig, problem: LearningProblem, st
 
     Ref: features, Sec 5.2
     """
-    part = problem.train.take(slice(0, PART))
+    x, y = problem.train.x[:PART], problem.train.y[:PART]
     decay = 1 / (2 * config.lr_second)
-    real = feature_step(stages.one.net, part.x, part.y, lr=config.lr_second, decay_a=decay).W.double()
-    rank_one = rank_one_step(stages.one.net, part.x, part.y, lr=config.lr_second).net.W.double()
+    real = feature_step(stages.one.net, x, y, lr=config.lr_second, decay_a=decay).W.double()
+    rank_one = rank_one_step(stages.one.net, x, y, lr=config.lr_second).net.W.double()
     return float(torch.linalg.vector_norm(real - rank_one) / torch.linalg.vector_norm(real))
 
 

@@ -12,6 +12,7 @@ from karat.data.images import available
 from karat.papers.features.experiments.teachers import (
     Originals,
     build,
+    digits_source,
     draw_injected,
     load_originals,
     predictions,
@@ -226,11 +227,9 @@ def _learn(
     )
 
 
-def _digits() -> Literal["digits", "mnist"]:
-    return "mnist" if available("mnist") else "digits"
-
-
-_FC = StudentsConfig(source=_digits(), teacher=9, students=(9, 50), n=20_000, steps=1000, teacher_steps=600)
+_FC = StudentsConfig(
+    source=digits_source(), teacher=9, students=(9, 50), n=20_000, steps=1000, teacher_steps=600
+)
 
 FIG22 = Experiment(
     name="features.fig22",

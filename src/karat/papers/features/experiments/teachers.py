@@ -2,16 +2,22 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import torch
 from torch import Tensor, nn
 
-from karat.data.images import load_images
+from karat.data.images import available, load_images
 from karat.nets.convnets import QuadraticNets, ResNet
 from karat.training.classification import Classification, balance_and_confidence
 
 INJECTED = 512
 """Unlabelled inputs per step in the teacher's regulariser, for fully connected teachers."""
+
+
+def digits_source() -> Literal["digits", "mnist"]:
+    """Return the digits that are here: full MNIST where KARAT_DATA has it, else the embedded ones."""
+    return "mnist" if available("mnist") else "digits"
 
 
 def classical_minimum(sizes: Sequence[int], losses: Sequence[float]) -> int | None:

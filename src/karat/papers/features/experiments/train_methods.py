@@ -178,21 +178,16 @@ def _on_features(
     def hidden(x: Tensor) -> Tensor:
         return frozen.activation(frozen.preactivations(x))
 
-    on_test = hidden(problem.test.x)
-
-    def observe(step: int, a: Tensor) -> list[float]:
-        return [accuracy(on_test @ row, problem.test.y) for row in a]
-
+    on_test, on_validation = hidden(problem.test.x), hidden(problem.validation.x)
     a, curves = plan.on_features(
         outputs(hidden, problem.train.x),
         problem.train.y,
         generator=torch.Generator().manual_seed(seed),
         start=None if fixed else frozen.a,
-        observe=observe,
+        observe=lambda step, a: _accuracies(on_test, a, problem.test.y),
         observe_at=evaluation_steps(plan.steps, config.evaluations),
     )
-    on_validation = hidden(problem.validation.x)
-    accuracies = [accuracy(on_validation @ row, problem.validation.y) for row in a]
+    accuracies = _accuracies(on_validation, a, problem.validation.y)
     best = accuracies.index(max(accuracies))
     weights = a[best]
     return Trained(
@@ -202,3 +197,8 @@ def _on_features(
         net,
         float(torch.linalg.vector_norm(weights.double())),
     )
+
+
+def _accuracies(H: Tensor, a: Tensor, y: Tensor) -> list[float]:
+    """Of several output weights a (c, N) on the same features H (n, N)."""
+    return [accuracy(H @ row, y) for row in a]

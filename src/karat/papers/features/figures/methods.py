@@ -117,8 +117,8 @@ def _curves(suffix: str, group: Sequence[MethodRun]) -> Picture:
         ax.set_ylim(0.4, 1.02)
         first = ax is axes[0]
         finish(ax, x="step", y="test accuracy" if first else "", title=title, legend=first)
-    shown = f"Mean of {_seeds(group)} with 95% bands" if len(group) > 1 else "One seed"
-    caption = f"{shown}. The network's curve starts after its two feature-learning steps.{_grey(group[0])}"
+    lines = f"Mean of {_seeds(group)} with 95% bands" if len(group) > 1 else "One seed"
+    caption = f"{lines}. The network's curve starts after its two feature-learning steps.{_grey(group[0])}"
     return Picture(f"Accuracy over the steps{suffix}", caption, figure)
 
 
