@@ -38,9 +38,9 @@ def judge_family(claims: Iterable[Claim], level: float = LEVEL) -> Family:
 
     Reading: every claim that was tested counts, also those left open: deciding was a matter of chance, and
     Holm's procedure over the decided ones alone would let wrong verdicts through in most reports of 200
-    claims at the edge. A claim can err in two directions, so p-values count twice. Neither Holm's procedure nor an
-    expectation needs independence, so claims may share their records. A wrong verdict has probability 2.5 %
-    at most, for the intervals have 95 % and one end is on the wrong side.
+    claims at the edge. A claim can err in two directions, so p-values count twice. Neither Holm's procedure
+    nor an expectation needs independence, so claims may share their records. A wrong verdict has
+    probability 2.5 % at most, for the intervals have 95 % and one end is on the wrong side.
 
     Args:
         claims: judged ones.

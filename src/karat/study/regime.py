@@ -19,7 +19,7 @@ from karat.study.hypothesis import Condition
 from karat.study.ledger import conditions_at
 
 STARTS, ROUNDS = 400, 60
-FACTORS = (10.0, 2.0, 1.25, 1.05)
+FACTORS = (10.0, 2.0, 1.25, 1.05, 1.01)
 """By which settings are multiplied and divided, coarse steps first."""
 
 REACH = 8.0
