@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from karat.core.checks import require_integer, require_number
 from karat.nets.image_net import conv_layers
+from karat.papers.purification.experiments.draws import split
 from karat.papers.purification.experiments.image_setting import (
     Images,
     ImageSetting,
@@ -19,7 +20,6 @@ from karat.papers.purification.experiments.image_setting import (
     provenance,
     scores,
 )
-from karat.papers.purification.experiments.regime import split
 from karat.probes.hidden_activity import active_shares
 from karat.probes.image_accuracy import correct
 from karat.probes.pictures import Ascent
