@@ -108,7 +108,9 @@ def universal_radius(k: int, c: float) -> float:
 
 
 def l_inf_radii(k: int, c0: float, c1: float) -> tuple[float, float]:
-    r"""Where the clean net falls, :math:`k^{-(2 - c_1)}`, and the robust one holds, :math:`k^{-(1.75 + 2 c_0)}`.
+    r"""Where the clean net falls in l_inf, and where the robust one still holds.
+
+    .. math:: k^{-(2 - c_1)} \qquad \text{and} \qquad k^{-(1.75 + 2 c_0)}
 
     Args:
         k: sparsity.

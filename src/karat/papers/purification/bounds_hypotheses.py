@@ -103,7 +103,7 @@ def unmet_fragile(s: TheoremSetting) -> list[str]:
 
 
 def unmet_robust(s: TheoremSetting) -> list[str]:
-    r"""Hypotheses of the theorems on adversarial training that a run breaks, those of clean training included.
+    r"""Hypotheses of the theorems on adversarial training, those of clean training included.
 
     .. math:: k^{2.5} < \frac{d^{1 - 2 c_0}}{\log d}, \quad \sigma_x \le \frac{d^{2 - 4 c_0}}{k^{5.5}}, \quad
         \tau \le \frac{1}{\sqrt k \, d^{c_0}}, \quad d^{1/3} < k < d^{0.4}

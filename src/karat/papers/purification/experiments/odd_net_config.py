@@ -368,7 +368,7 @@ RANDOM_START = OddNetConfig(d=200, k=30)
 """The finite-size setting of random starts; k and the batch grow with d."""
 
 
-def columns(measured: Measured) -> dict[str, list[Any]]:
+def columns(measured: Measured) -> dict[str, Any]:
     """What a training observed, as one list over the steps for every name, `time` included.
 
     Args:
