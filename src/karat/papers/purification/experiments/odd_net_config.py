@@ -135,7 +135,7 @@ class OddNetConfig:
 
     @property
     def m(self) -> int:
-        """Number of pairs of neurons, as `OddTwoLayer.m`; the glossary's m counts both halves of every pair."""
+        """Number of pairs of neurons, as `OddTwoLayer.m`; the glossary's m counts both halves of a pair."""
         return self.d if self.start == "pure" else round(self.width * self.d)
 
     @property
