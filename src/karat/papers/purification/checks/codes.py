@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from karat.papers.purification.checks.image_records import by_decay, washed
-from karat.papers.purification.checks.settings import at_most, both
+from karat.papers.purification.checks.readings import at_most, both_must_hold
 from karat.study.claim import Finding
 from karat.study.curves import with_caveat
 from karat.study.record import Record
@@ -48,7 +48,7 @@ def sparse_codes(records: Sequence[Record]) -> Finding:
     for decay, own in reversed(by_decay(records)):
         level = _common_level(own, JUDGED)
         first = at_most(_ratios(own, "image|robust", "image|clean", level), 1.0)
-        first = both(first, at_most(_ratios(own, "image|robust", "image|start", level), 1.0))
+        first = both_must_hold(first, at_most(_ratios(own, "image|robust", "image|start", level), 1.0))
         second = at_most(_ratios(own, "robust_delta|robust", "clean_delta|robust", level), 1.0)
         counts = {name: _count(own, name, level) for name in own[0].values["curves"]}
         note = (
@@ -59,8 +59,8 @@ def sparse_codes(records: Sequence[Record]) -> Finding:
             f"from robust features {counts['clean_delta|robust']:.0f}, {counts['robust_delta|robust']:.0f}, "
             f"from blurred noise {counts['clean_delta|noise']:.0f}, {counts['robust_delta|noise']:.0f}."
         )
-        findings.append(both(first, second, note))
-    found = findings[0] if len(findings) == 1 else both(findings[0], findings[1])
+        findings.append(both_must_hold(first, second, note))
+    found = findings[0] if len(findings) == 1 else both_must_hold(findings[0], findings[1])
     circular = "Robust perturbations are sums of robust filters by construction; blurred noise is neutral."
     return with_caveat(found, circular)
 

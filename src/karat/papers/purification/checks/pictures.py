@@ -14,7 +14,8 @@ from karat.papers.purification.checks.image_records import (
     washed,
     whole_alexnet,
 )
-from karat.papers.purification.checks.settings import at_least, at_most, both
+from karat.papers.purification.checks.readings import at_least, at_most
+from karat.papers.purification.checks.readings import both_must_hold as both
 from karat.study.claim import Check, Finding
 from karat.study.curves import with_caveat
 from karat.study.record import Record, number

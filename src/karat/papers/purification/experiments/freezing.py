@@ -8,6 +8,7 @@ from torch import Tensor, nn
 
 from karat.core.checks import require_integer
 from karat.nets.image_net import conv_layers, filters, modules_before
+from karat.papers.purification.experiments.draws import split
 from karat.papers.purification.experiments.image_setting import (
     Images,
     ImageSetting,
@@ -18,7 +19,6 @@ from karat.papers.purification.experiments.image_setting import (
     scores,
     source_or_digits,
 )
-from karat.papers.purification.experiments.regime import split
 from karat.probes.filter_angles import Angles, angles_between, chance_level, live_filters, pairwise_angles
 from karat.study.experiment import Experiment, Preset
 from karat.training.image_attackers import named_attacker

@@ -10,6 +10,7 @@ from torch import nn
 
 from karat.core.checks import require_integer
 from karat.nets.image_net import layer_filters
+from karat.papers.purification.experiments.draws import split
 from karat.papers.purification.experiments.image_setting import (
     CERTIFIED_AT,
     Images,
@@ -22,7 +23,6 @@ from karat.papers.purification.experiments.image_setting import (
     scores,
     source_or_digits,
 )
-from karat.papers.purification.experiments.regime import split
 from karat.probes.filter_angles import angles_between, live_filters
 from karat.study.experiment import Experiment, Preset
 from karat.training.image_attackers import named_attacker

@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from karat.core.ball import Ball
 from karat.nets.image_net import layer_filters
+from karat.papers.purification.experiments.draws import split
 from karat.papers.purification.experiments.image_setting import (
     Images,
     ImageSetting,
@@ -19,7 +20,6 @@ from karat.papers.purification.experiments.image_setting import (
     scores,
     source_or_digits,
 )
-from karat.papers.purification.experiments.regime import split
 from karat.probes.filter_angles import angles_between, chance_level, live_filters, pairwise_angles
 from karat.probes.image_accuracy import robust_accuracy
 from karat.study.experiment import Experiment, Preset
