@@ -24,6 +24,22 @@ class Undefined:
     when: str
 
 
+class Together:
+    """Marks a dataclass whose values stay together under the name of their field.
+
+    >>> @dataclass(frozen=True)
+    ... class Sizes:
+    ...     atoms: int
+    >>> @dataclass(frozen=True)
+    ... class Codes:
+    ...     sizes: Annotated[Sizes, Together()]
+    >>> to_values(Codes(Sizes(4)))
+    {'sizes': {'atoms': 4}}
+    >>> from_values(Codes, {"sizes": {"atoms": 4}})
+    Codes(sizes=Sizes(atoms=4))
+    """
+
+
 def to_values(result: Any) -> dict[str, Any]:
     r"""Return a result as values by name; the fields of a dataclass inside it stand beside the others.
 
@@ -51,7 +67,7 @@ def to_values(result: Any) -> dict[str, Any]:
         value = getattr(result, field.name)
         if value is None and field.default is None:
             continue
-        if is_dataclass(value):
+        if is_dataclass(value) and not _together(_fields(cast(Any, type(result)))[field.name][0]):
             values |= {f"{field.name}_{name}": inner for name, inner in to_values(value).items()}
         else:
             values[field.name] = _plain(value)
@@ -132,9 +148,13 @@ def _options(hint: Any) -> tuple[Any, ...]:
 
 
 def _nested(hint: Any) -> Any:
-    """The dataclass that a field is, or may be."""
+    """The dataclass that a field is, or may be, and whose values stand beside those of other fields."""
     kinds = [option for option in _options(hint) if option is not NoneType]
-    return kinds[0] if len(kinds) == 1 and is_dataclass(kinds[0]) else None
+    return kinds[0] if len(kinds) == 1 and is_dataclass(kinds[0]) and not _together(hint) else None
+
+
+def _together(hint: Any) -> bool:
+    return any(isinstance(mark, Together) for mark in _marks(hint))
 
 
 def _marks(hint: Any) -> Iterable[Any]:
