@@ -57,7 +57,13 @@ class LayerAngles:
 
 
 class AngleLists(NamedTuple):
-    """Means and shares of `Angles`, one per layer."""
+    """`Angles` of several layers.
+
+    Args:
+        mean: over the live filters of each layer.
+        small: share of them at most 0.2.
+        large: share of them at least 0.8.
+    """
 
     mean: list[float]
     small: list[float]
