@@ -2,14 +2,11 @@
 
 import math
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 from karat.core.statistics import Interval
 from karat.papers.purification.experiments.image_setting import ImageSetting
 from karat.study.claim import Finding, Outcome
-from karat.study.config import config_to_json
-from karat.study.record import Record
-from karat.study.result import to_values
 from karat.study.run import Run, grouped
 
 C = TypeVar("C", bound=ImageSetting)
@@ -88,35 +85,3 @@ def whole_alexnet(config: ImageSetting) -> list[str]:
 def smoothed_attacker(attacker: str) -> list[str]:
     """Ask for the attacker of Section 8.2."""
     return [] if attacker == "l2:1:0.25" else [f"Sec 8.2: attacker l2(1, 0.25), here {attacker}"]
-
-
-# `checks/codes.py` and `figures/density.py` read records by name; what follows is for them alone.
-
-
-def as_records(runs: Iterable[Run[Any, Any]]) -> list[Record]:
-    """Return runs as records with the settings, seeds and values they were read from."""
-    return [
-        Record(
-            experiment="",
-            config=config_to_json(run.config),
-            seed=run.seed,
-            status="done",
-            values=to_values(run.result),
-            error=None,
-            cpu_seconds=0.0,
-            version="",
-            environment={},
-        )
-        for run in runs
-    ]
-
-
-def by_decay(records: Sequence[Record]) -> list[tuple[float, list[Record]]]:
-    """Return the records of each weight decay, smallest (the paper's) first."""
-    decays = sorted({float(record.config["weight_decay"]) for record in records})
-    return [(decay, [r for r in records if r.config["weight_decay"] == decay]) for decay in decays]
-
-
-def washed(records: Sequence[Record]) -> list[Record]:
-    """Return the records of the largest weight decay: the start is forgotten before the attack begins."""
-    return by_decay(records)[-1][1]

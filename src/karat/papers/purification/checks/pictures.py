@@ -7,7 +7,6 @@ import numpy as np
 
 from karat.papers.purification.checks.codes import PRINTED_SHARE, span, sparse_codes, sparse_inputs
 from karat.papers.purification.checks.image_records import (
-    as_records,
     photographs,
     resnet34,
     runs_by_decay,
@@ -24,7 +23,6 @@ from karat.papers.purification.experiments.resnet_pictures import (
 )
 from karat.study.claim import Check, Finding
 from karat.study.curves import with_caveat
-from karat.study.record import Record
 from karat.study.run import Run, Runs
 
 AlexnetRuns = Sequence[Run[AlexnetConfig, AlexnetResult]]
@@ -217,12 +215,6 @@ def _alexnet(
     )
 
 
-def _on_records(
-    evaluate: Callable[[Sequence[Record]], Finding],
-) -> Callable[[Runs[AlexnetConfig, AlexnetResult]], Finding]:
-    return lambda runs: evaluate(as_records(runs))
-
-
 def _resnet(
     item: str,
     evaluate: Callable[[Runs[ResnetPicturesConfig, ResnetPicturesResult]], Finding],
@@ -248,7 +240,7 @@ CHECKS = (
     ),
     _alexnet(
         "fig4",
-        _on_records(sparse_inputs),
+        sparse_inputs,
         "Convolutional Lasso with unit atoms, 4/3 per pixel value as in the paper. Only codes at a stated "
         "error can be compared, and the paper states none.",
         reported=PRINTED_SHARE,
@@ -261,13 +253,13 @@ CHECKS = (
     ),
     _alexnet(
         "fig12",
-        _on_records(sparse_codes),
+        sparse_codes,
         "Non-zero coefficients at the smallest of the errors 0.1 to 0.8 that all codes reach; images with "
         "mean zero per channel, perturbations rescaled to their images.",
     ),
     _alexnet(
         "rem8.2",
-        _on_records(span),
+        span,
         "Relative squared error; the paper does not say of what its regression error is a share.",
         reported="< 5e-5 (AlexNet), < 1e-9 (ResNet)",
     ),

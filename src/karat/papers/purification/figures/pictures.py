@@ -5,7 +5,6 @@ from collections.abc import Sequence
 import numpy as np
 from matplotlib.figure import Figure
 
-from karat.papers.purification.checks.image_records import as_records
 from karat.papers.purification.experiments.alexnet import (
     ALEXNET,
     AlexnetConfig,
@@ -32,7 +31,6 @@ from karat.study.drawing.mosaic import show_rows, signed, sorted_by_size
 from karat.study.drawing.picture import Drawing, Picture
 from karat.study.drawing.style import INK, finish, new_figure
 from karat.study.quantised import restore
-from karat.study.record import Record
 from karat.study.run import Run, by_setting
 
 AlexnetRun = Run[AlexnetConfig, AlexnetResult]
@@ -52,15 +50,14 @@ def draw_alexnet(runs: Sequence[AlexnetRun]) -> list[Picture]:
         return []
     # The largest weight decay first: there the start is forgotten, and the filters show what was learned.
     firsts = sorted((group[0] for group in by_setting(runs)), key=lambda run: -run.config.weight_decay)
-    records = as_records(firsts)
     return [
         _filters(firsts),
         _decomposition(firsts),
         _perturbations(firsts[0]),
-        draw_density(records),
-        draw_codes(records),
+        draw_density(firsts),
+        draw_codes(firsts),
         _rebuilt(firsts[0]),
-        draw_activity(records),
+        draw_activity(firsts),
         _ascent(firsts[0]),
     ]
 
@@ -70,15 +67,10 @@ def draw_resnet(runs: Sequence[ResnetRun]) -> list[Picture]:
 
     Ref: purification, Fig 6; purification, Fig 7; purification, Fig 10
     """
-    records = as_records(runs[:1])
-    if not records:
+    if not runs:
         return []
-    return [_perturbations(runs[0]), draw_density(records), _ascent(runs[0]), draw_activity(records)]
-
-
-def _record(run: AlexnetRun | ResnetRun) -> Record:
-    """What the labels of `density` read."""
-    return as_records([run])[0]
+    first = runs[0]
+    return [_perturbations(first), draw_density([first]), _ascent(first), draw_activity([first])]
 
 
 def _filters(runs: Sequence[AlexnetRun]) -> Picture:
@@ -95,11 +87,11 @@ def _filters(runs: Sequence[AlexnetRun]) -> Picture:
             rows[f"{label}\nroughness {rough:.2f}"] = signed(restore(stored[name])[order])
         left = run.result.leftover_robust
         title = (
-            f"{decay(_record(run), long=True)}: {left.energy_before:.0%} of a clean filter "
+            f"{decay(run.config, long=True)}: {left.energy_before:.0%} of a clean filter "
             f"is its start, {_forgotten(left)}"
         )
         show_rows(ax, rows, title=title)
-    first = _record(runs[0])
+    first = runs[0].config
     caption = (
         f"First-layer filters of {net_name(first)} on {source_name(first)}, each column one filter "
         "at the start, after clean and after adversarial training from there (seed "
@@ -148,7 +140,7 @@ def _decomposition(runs: Sequence[AlexnetRun]) -> Picture:
 
 def _perturbations(run: AlexnetRun | ResnetRun) -> Picture:
     """Images with the perturbations of both nets under them."""
-    result, record = run.result, _record(run)
+    result, config = run.result, run.config
     images = restore(result.shown)
     rows = {"image": images}
     for name, label in (("clean_delta", "clean net"), ("robust_delta", "adversarial")):
@@ -156,12 +148,12 @@ def _perturbations(run: AlexnetRun | ResnetRun) -> Picture:
     figure = Figure(figsize=(1.05 * len(images) + 1.0, 3.5), layout="compressed")
     show_rows(figure.add_subplot(), rows)
     caption = (
-        f"Perturbations of l2 length {run.config.tau:g} against {net_name(record)} on "
-        f"{source_name(record)} after clean training (accuracy {result.clean.accuracy:.2f}, under attack "
+        f"Perturbations of l2 length {config.tau:g} against {net_name(config)} on "
+        f"{source_name(config)} after clean training (accuracy {result.clean.accuracy:.2f}, under attack "
         f"{result.clean.strong:.2f}) and after adversarial training ({result.robust.accuracy:.2f}, "
         f"{result.robust.strong:.2f}); zero is mid-grey, every picture on its own scale."
     )
-    return Picture(f"Perturbations before and after ({net_name(record)})", caption, figure)
+    return Picture(f"Perturbations before and after ({net_name(config)})", caption, figure)
 
 
 def _rebuilt(run: AlexnetRun) -> Picture:
@@ -200,7 +192,7 @@ def _ascent(run: AlexnetRun | ResnetRun) -> Picture:
         f"pulled to grey ({how}); the channels with the longest clean filters, the same in both nets, "
         "contrast stretched alike for each. Smoother is not yet meaningful: judge by eye."
     )
-    return Picture(f"Feature pictures ({net_name(_record(run))})", caption, figure)
+    return Picture(f"Feature pictures ({net_name(run.config)})", caption, figure)
 
 
 def _stretched(pictures: np.ndarray) -> np.ndarray:
