@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
+from torch import Tensor
 
 from karat.core.ball import Ball
 from karat.data import Samples, SparseCoding
@@ -138,23 +139,11 @@ def run(config: OddNetConfig, generator: torch.Generator) -> TwoTrainingsResult:
     )
     require_awake(robust, test.x, config.clean_steps + config.robust_steps)
     rows = either_live(clean, robust)
-
-    def measured(net: OddTwoLayer) -> NetMeasures:
-        parts = (
-            accuracies(config, model, net, test, for_attacks),
-            features(model, net, test.x),
-            perturbations(config, model, net, test, for_attacks),
-            neuron_parts(model, net, rows),
-        )
-        curve = radius_curves(config, model, net, test, for_attacks)
-        shares = certified(config, model, net, test, for_attacks)
-        return NetMeasures(curve=curve, **_fields(*parts, shares))
-
     # The order of the measurements is the order of their random draws.
     return TwoTrainingsResult(
         start=accuracies(config, model, start, test, for_attacks) if config.start == "pure" else None,
-        clean=measured(clean),
-        robust=measured(robust),
+        clean=_measured(config, model, clean, rows, test, for_attacks),
+        robust=_measured(config, model, robust, rows, test, for_attacks),
         movement_steps=[step for step, _ in moved],
         movement_curve=[values["movement"] for _, values in moved],
         **_fields(
@@ -166,6 +155,25 @@ def run(config: OddNetConfig, generator: torch.Generator) -> TwoTrainingsResult:
         pure=pure_net(config, model, clean, test, for_attacks),
         hard=hard_oracle(config, model, test),
     )
+
+
+def _measured(
+    config: OddNetConfig,
+    model: SparseCoding,
+    net: OddTwoLayer,
+    rows: Tensor,
+    test: Samples,
+    generator: torch.Generator,
+) -> NetMeasures:
+    """Everything about one net; of its neurons only some rows are kept one by one."""
+    parts = (
+        accuracies(config, model, net, test, generator),
+        features(model, net, test.x),
+        perturbations(config, model, net, test, generator),
+        neuron_parts(model, net, rows),
+    )
+    curve = radius_curves(config, model, net, test, generator)
+    return NetMeasures(curve=curve, **_fields(*parts, certified(config, model, net, test, generator)))
 
 
 def _fields(*parts: Any) -> dict[str, Any]:

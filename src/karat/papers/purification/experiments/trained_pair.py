@@ -1,7 +1,6 @@
 """A net at its start, after clean training, and after adversarial (or, as a control, more clean) training."""
 
 import copy
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,6 +24,7 @@ from karat.probes.image_accuracy import correct
 from karat.probes.pictures import Ascent
 from karat.study.quantised import quantise, restore
 from karat.training.image_attackers import named_attacker
+from karat.training.image_training import ImageTraining
 
 WATCHED = 250
 """Test images on which activity is followed over the epochs."""
@@ -85,44 +85,36 @@ def train_pair(
         generator: of the run.
         control: whether the net "continued" is trained, too.
     """
-    draws = split(generator, 6)
-    images = load(config, draws[0])
-    start = images.network(config.network, draws[1])
+    for_images, for_start, for_clean, for_robust, for_control, for_attacks = split(generator, 6)
+    images = load(config, for_images)
+    nets = {"start": images.network(config.network, for_start)}
 
     def observe(epoch: int, net: nn.Module) -> dict[str, Any]:
         watched = images.x_test[:WATCHED].to(config.device)
         active = list(active_shares(net, watched).values())
         return {"active": active, "filters": quantise(first_filters(net).cpu())}
 
-    nets = {"start": start, "clean": copy.deepcopy(start)}
-    stages: Sequence[tuple[str, str | None]] = (("robust", config.attacker), ("continued", None))
-    file = checkpoint_file(experiment, config, generator, "clean")
-    plan = config.plan(config.clean_epochs, config.lr)
+    def trained(stage: str, origin: str, plan: ImageTraining, draw: torch.Generator) -> list[dict[str, Any]]:
+        nets[stage] = copy.deepcopy(nets[origin])
+        file = checkpoint_file(experiment, config, generator, stage)
+        return plan.run(
+            nets[stage], images.x, images.labels, generator=draw, observe=observe, checkpoint=file
+        )
+
+    robust, continued = (
+        config.plan(config.robust_epochs, config.robust_lr, attacker) for attacker in (config.attacker, None)
+    )
     curves = {
-        "clean": plan.run(
-            nets["clean"],
-            images.x,
-            images.labels,
-            generator=draws[2],
-            observe=observe,
-            checkpoint=file,
-        )
+        "clean": trained("clean", "start", config.plan(config.clean_epochs, config.lr), for_clean),
+        "robust": trained("robust", "clean", robust, for_robust),
     }
-    for (stage, attacker), draw in zip(stages if control else stages[:1], draws[3:5], strict=False):
-        nets[stage] = copy.deepcopy(nets["clean"])
-        curves[stage] = config.plan(config.robust_epochs, config.robust_lr, attacker).run(
-            nets[stage],
-            images.x,
-            images.labels,
-            generator=draw,
-            observe=observe,
-            checkpoint=checkpoint_file(experiment, config, generator, stage),
-        )
+    if control:
+        curves["continued"] = trained("continued", "clean", continued, for_control)
     values = provenance(config, images)
     values["activity"] = {stage: [row["active"] for row in curve] for stage, curve in curves.items()}
     for stage in curves:
         values[f"{stage}_accuracy"] = clean_score(nets[stage], images)
-        attacked = scores(nets[stage], images, config.attacker, config, draws[5])
+        attacked = scores(nets[stage], images, config.attacker, config, for_attacks)
         values |= {f"{stage}_{name}": value for name, value in attacked.items()}
     filters = [torch.from_numpy(restore(row["filters"])) for row in curves["clean"]]
     return Pair(images, {name: net.cpu() for name, net in nets.items()}, filters, values)
