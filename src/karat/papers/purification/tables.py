@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from karat.papers.purification.experiments.table1 import TABLE1, Table1Config, Table1Result
-from karat.papers.purification.printed_table1 import ATTACKERS, MODES, PRINTED
+from karat.papers.purification.printed_table1 import ATTACKERS, LABELS, PRINTED
 from karat.study.run import Run, by_setting
 from karat.study.tables import Entry, Table, Tabulation
 
@@ -28,7 +28,7 @@ COLUMNS = (
 ATTACKER, CLEAN, PRINTED_ROBUST = (
     COLUMNS.index(name) for name in ("attacker", "clean %", "printed robust %")
 )
-
+"""Columns that decide which rows are shown."""
 
 Table1Runs = Sequence[Run[Table1Config, Table1Result]]
 
@@ -42,7 +42,7 @@ def table1(runs: Table1Runs) -> Table:
         _row(group, index, mode)
         for group in by_setting(runs)
         for index in range(len(group[0].config.attackers))
-        for mode in MODES
+        for mode in LABELS
         if mode in group[0].result.trainings
     ]
     compared = {row[ATTACKER] for row in rows if row[PRINTED_ROBUST] is not None}
@@ -51,7 +51,7 @@ def table1(runs: Table1Runs) -> Table:
             cell = cells[attacker]
             unmeasured: list[Entry] = [None] * (PRINTED_ROBUST - CLEAN)
             rows.append(
-                ["ResNet-34", "cifar10", attacker, MODES[mode], *unmeasured, cell.robust, cell.clean, None]
+                ["ResNet-34", "cifar10", attacker, LABELS[mode], *unmeasured, cell.robust, cell.clean, None]
             )
     note = (
         "Attacker: the training attacker, noise included, as in the paper. Strong: noise-free attack with "
@@ -81,7 +81,7 @@ def _row(group: Table1Runs, index: int, mode: str) -> list[Entry]:
         config.network,
         config.source,
         attacker,
-        MODES[mode],
+        LABELS[mode],
         _percent([each.accuracy[index] for each in trained]),
         _percent([each.attacker[index] for each in trained]),
         _percent([each.strong[index] for each in trained]),

@@ -10,16 +10,19 @@ from karat.core.statistics import clopper_pearson
 from karat.papers.purification.checks.image_records import ZERO, Lead, least_lead, resnet34
 from karat.papers.purification.experiments.table1 import TABLE1, Table1Config, Table1Result
 from karat.papers.purification.printed_table1 import ATTACKERS, reported_text
+from karat.probes.filter_angles import LARGE
 from karat.study.claim import Check, Finding
 from karat.study.curves import with_caveat
 from karat.study.run import Run
 
 Table1Run = Run[Table1Config, Table1Result]
 
-LARGE = 0.8
-"""The paper's example of a large theta."""
-
-MODES = {"clean": "clean", "from_clean": "from clean", "from_random": "from random", "noise": "noise only"}
+SHORT_LABELS = {
+    "clean": "clean",
+    "from_clean": "from clean",
+    "from_random": "from random",
+    "noise": "noise only",
+}
 """Names of the trainings in caveats."""
 
 
@@ -45,7 +48,7 @@ def table(runs: Sequence[Table1Run]) -> Finding:
 def _accuracies(run: Table1Run, index: int) -> str:
     """Every training under one attacker; the control is not there for attackers without noise."""
     shares = ", ".join(
-        f"{MODES[mode]} {trained.strong[index]:.3f} ({trained.accuracy[index]:.3f})"
+        f"{SHORT_LABELS[mode]} {trained.strong[index]:.3f} ({trained.accuracy[index]:.3f})"
         for mode, trained in run.result.trainings.items()
         if not math.isnan(trained.strong[index])
     )
@@ -76,7 +79,7 @@ def _certificates(run: Table1Run) -> str:
     at = run.result.radii.index(0.25)
     for index, attacker in enumerate(run.config.attackers):
         shares = {mode: trained.certified[index] for mode, trained in run.result.trainings.items()}
-        row = ", ".join(f"{MODES[mode]} {share[at]:.2f}" for mode, share in shares.items() if share)
+        row = ", ".join(f"{SHORT_LABELS[mode]} {share[at]:.2f}" for mode, share in shares.items() if share)
         if row:
             sentences.append(f"Smoothed nets, certified at radius 0.25 for {attacker}: {row}.")
     return " ".join(sentences)

@@ -19,7 +19,7 @@ LEVELS = (0.1, 0.2, 0.3, 0.5, 0.8)
 RATIOS = (0.3, 0.15, 0.08, 0.04, 0.02, 0.01)
 """Weights of the l1 norm along a curve, in units of the one that makes every coefficient zero."""
 
-PRINTED = 0.0405
+PRINTED_SHARE = 0.0405
 """Share of non-zero coefficients in the paper's reconstructions."""
 
 
@@ -108,7 +108,7 @@ def sparse_pictures(path: LassoPath, atoms: Tensor, images: Tensor) -> tuple[Ten
     Ref: purification, Fig 4
     """
     share = path.nonzeros.double().mean(dim=1) / path.atoms
-    index = max(int((share <= PRINTED).sum()) - 1, 0)
+    index = max(int((share <= PRINTED_SHARE).sum()) - 1, 0)
     # Codes are of unit atoms, and of images with mean zero per channel.
     rebuilt = (path.codes[index] @ nn.functional.normalize(atoms, dim=1)).reshape(images.shape)
     mean = images.mean(dim=(2, 3), keepdim=True)

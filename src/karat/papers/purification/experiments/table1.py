@@ -32,7 +32,7 @@ from karat.study.result import Undefined
 from karat.training.image_attackers import named_attacker
 
 NAME = "purification.table1"
-MODES = ("clean", "from_clean", "from_random", "noise")
+TRAININGS = ("clean", "from_clean", "from_random", "noise")
 """Trainings: on images; on attacked images from the clean net or from random weights; on noisy images."""
 
 
@@ -129,8 +129,8 @@ class Table1Result(ImageResult):
 
     @property
     def trainings(self) -> dict[str, Trained]:
-        """The trainings that were run, by their name in `MODES`."""
-        every = zip(MODES, (self.clean, self.from_clean, self.from_random, self.noise), strict=True)
+        """The trainings that were run, by their name in `TRAININGS`."""
+        every = zip(TRAININGS, (self.clean, self.from_clean, self.from_random, self.noise), strict=True)
         return {mode: trained for mode, trained in every if trained is not None}
 
 
@@ -141,7 +141,7 @@ def run(config: Table1Config, generator: torch.Generator) -> Table1Result:
     start = images.network(config.network, draws[1])
     bench = _Bench(config, images, generator, draws[2])
     clean = bench.train(start, "clean", config.clean_epochs, config.lr, None)
-    rows: dict[str, list[_Row]] = {mode: [] for mode in MODES}
+    rows: dict[str, list[_Row]] = {mode: [] for mode in TRAININGS}
     on_noise: dict[float, nn.Module] = {}
     for attacker in config.attackers:
         sigma, trainer = named_attacker(attacker).sigma, config.trained_against(attacker)

@@ -11,7 +11,7 @@ from matplotlib.lines import Line2D
 
 from karat.papers.purification.experiments.table1 import TABLE1, Table1Config, Table1Result
 from karat.papers.purification.figures.drawings import CLEAN, ROBUST
-from karat.papers.purification.printed_table1 import ATTACKERS, MODES, PRINTED
+from karat.papers.purification.printed_table1 import ATTACKERS, LABELS, PRINTED
 from karat.study.drawing.image_labels import GREY, SETS, attacker_label, dot, mark, network_label, patch
 from karat.study.drawing.picture import Drawing, Picture
 from karat.study.drawing.style import INK, PALETTE, finish
@@ -69,7 +69,7 @@ def draw_table1(runs: Group) -> list[Picture]:
         half = widths[list(panels).index((network, source))] / 2
         ax.set_xlim((len(columns) - 1) / 2 - half, (len(columns) - 1) / 2 + half)
     axes[0].set_ylabel("accuracy under strong attack", color=INK)
-    handles: list[Any] = [patch(color, MODES[mode]) for mode, color in BARS.items()]
+    handles: list[Any] = [patch(color, LABELS[mode]) for mode, color in BARS.items()]
     handles += [
         Line2D([], [], color="black", linewidth=1.8, label="training attacker"),
         dot(),
@@ -107,7 +107,7 @@ def _panels(groups: Sequence[Group]) -> dict[tuple[str, str], list[Column]]:
 
 def _shares(column: Column) -> dict[str, tuple[float, float, float]]:
     """Strong, attacker and clean accuracy of every training, as means over the seeds."""
-    shares = {}
+    shares: dict[str, tuple[float, float, float]] = {}
     for mode in BARS:
         trained = [run.result.trainings[mode] for run in column.group if mode in run.result.trainings]
         measures = [(each.strong, each.attacker, each.accuracy) for each in trained]
@@ -115,7 +115,7 @@ def _shares(column: Column) -> dict[str, tuple[float, float, float]]:
             strong, named, clean = np.mean([[row[column.index] for row in each] for each in measures], axis=0)
             shares[mode] = (float(strong), float(named), float(clean))
     # An attacker without a noise level has no net trained on noise.
-    return {mode: found for mode, found in shares.items() if np.isfinite(found[0])}
+    return {mode: means for mode, means in shares.items() if np.isfinite(means[0])}
 
 
 def _bars(ax: Axes, position: int, column: Column) -> None:
@@ -155,7 +155,7 @@ def _certificates(groups: Sequence[Group]) -> list[Picture]:
             trained = [run.result.trainings[mode] for run in column.group if mode in run.result.trainings]
             shares = [each.certified[column.index] for each in trained]
             if shares and shares[0]:
-                ax.plot(radii, np.mean(shares, axis=0), "o-", color=color, label=MODES[mode])
+                ax.plot(radii, np.mean(shares, axis=0), "o-", color=color, label=LABELS[mode])
         network = network_label(column.group[0].config.network)
         title = f"{network}, noise of {attacker_label(column.attacker)}"
         finish(ax, x="certified l2 radius", y="certified accuracy", title=title)
