@@ -42,7 +42,7 @@ class OddTwoLayer:
 
     @property
     def m(self) -> int:
-        """Number of pairs of neurons."""
+        """Number of pairs of neurons, a row of W each; the glossary's m counts both halves of a pair."""
         return self.W.shape[0]
 
     @property

@@ -55,6 +55,22 @@ class Spread:
     keys: str | None = None
 
 
+class Together:
+    """Marks a dataclass whose values stay together under the name of their field.
+
+    >>> @dataclass(frozen=True)
+    ... class Sizes:
+    ...     atoms: int
+    >>> @dataclass(frozen=True)
+    ... class Codes:
+    ...     sizes: Annotated[Sizes, Together()]
+    >>> to_values(Codes(Sizes(4)))
+    {'sizes': {'atoms': 4}}
+    >>> from_values(Codes, {"sizes": {"atoms": 4}})
+    Codes(sizes=Sizes(atoms=4))
+    """
+
+
 def to_values(result: Any) -> dict[str, Any]:
     r"""Return a result as values by name; the fields of a dataclass inside it stand beside the others.
 
@@ -81,14 +97,15 @@ def to_values(result: Any) -> dict[str, Any]:
     values: dict[str, Any] = {}
     for field in fields(result):
         value, name = getattr(result, field.name), _stored(field.name)
-        spread = _spread(_fields(cast(Any, type(result)))[field.name][0])
+        hint = _fields(cast(Any, type(result)))[field.name][0]
+        spread = _spread(hint)
         if value is None and field.default is None:
             continue
         if spread is not None:
             values |= {spread.keys: list(value)} if spread.keys else {}
             for key, part in value.items():
                 values |= _prefixed(key, part)
-        elif is_dataclass(value):
+        elif is_dataclass(value) and not _together(hint):
             values |= _prefixed(name, value)
         else:
             values[name] = _plain(value)
@@ -183,9 +200,13 @@ def _options(hint: Any) -> tuple[Any, ...]:
 
 
 def _nested(hint: Any) -> Any:
-    """The dataclass that a field is, or may be."""
+    """The dataclass that a field is, or may be, and whose values stand beside those of other fields."""
     kinds = [option for option in _options(hint) if option is not NoneType]
-    return kinds[0] if len(kinds) == 1 and is_dataclass(kinds[0]) else None
+    return kinds[0] if len(kinds) == 1 and is_dataclass(kinds[0]) and not _together(hint) else None
+
+
+def _together(hint: Any) -> bool:
+    return any(isinstance(mark, Together) for mark in _marks(hint))
 
 
 def _spread(hint: Any) -> Spread | None:

@@ -1,4 +1,4 @@
-"""Models of low complexity for the ladder: linear, tangent-kernel and polynomial predictors, by autograd."""
+"""Predictors of low complexity: linear, tangent-kernel and polynomial ones, trained by autograd."""
 
 import math
 from collections.abc import Callable
@@ -20,12 +20,12 @@ Function = Callable[[Parameters, Tensor], Tensor]
 
 
 @dataclass(frozen=True, eq=False)
-class Model:
+class Predictor:
     """f(parameters, x) with a start: anything autograd can follow.
 
     Args:
         start: parameters before training.
-        f: outputs (n,).
+        f: parameters, inputs (n, d) -> outputs (n,).
         rate: learning rate of Adam.
     """
 
@@ -40,11 +40,20 @@ class Model:
 
 def tangent_kernel(
     d: int, m: int, bias: float, sigma: float, sign: float, generator: torch.Generator
-) -> Model:
-    """p(x) = sum_i <x, v_i> E[1[<w_i, x> + rho >= b] + sign 1[-<w_i, x> + rho >= b]], w_i ~ N(0, I) fixed.
+) -> Predictor:
+    r"""The tangent kernel of the odd net, with fixed random gates and trained directions.
+
+    .. math:: p(x) = \sum_{i \le m} \langle x, v_i \rangle \,
+        E_\rho\big[1[\langle w_i, x \rangle + \rho \ge b] + s \, 1[-\langle w_i, x \rangle + \rho \ge b]\big],
+        \qquad w_i \sim N(0, I)
 
     Args:
-        sign: +1 for the gradient's own features, -1 as printed, which makes p even and the error 1/2.
+        d: input dimension.
+        m: pairs of neurons.
+        bias: the threshold b.
+        sigma: standard deviation of rho.
+        sign: s, +1 for the gradient's own features, -1 as printed, which makes p even and the error 1/2.
+        generator: of the gates.
 
     Ref: purification, Def 5.5
     """
@@ -57,13 +66,22 @@ def tangent_kernel(
         u = x @ W.T
         return ((gate(u) + sign * gate(-u)) * (x @ parameters["V"].T)).sum(dim=1)
 
-    return Model({"V": torch.zeros(m, d)}, f, rate=0.003)
+    return Predictor({"V": torch.zeros(m, d)}, f, rate=0.003)
 
 
-def told_polynomial(model: SparseCoding, degree: int, generator: torch.Generator) -> Model:
-    """Odd polynomial that knows dictionary and w*: sum_j w*_j v_j^r, sum_j w*_j v_j |v|^(r-1), and s^r.
+def informed_polynomial(model: SparseCoding, degree: int, generator: torch.Generator) -> Predictor:
+    r"""An odd polynomial that knows dictionary and label vector.
 
-    v = M^T x, s = <w*, v>. Only coefficients are trained; features are divided by their root mean square.
+    With :math:`v = M^\top x` and :math:`s = \langle w^*, v \rangle` its features are
+
+    .. math:: \sum_j w^*_j v_j^r, \qquad s \, \|v\|^{r - 1}, \qquad s^r, \qquad r = 1, 3, \dots
+
+    Only coefficients are trained; features are divided by their root mean square.
+
+    Args:
+        model: gives dictionary and label vector.
+        degree: largest r, odd.
+        generator: of the sample that gives the root mean squares.
     """
     M, w_star = model.M.float(), model.w_star.float()
     powers = list(range(1, degree + 1, 2))
@@ -82,11 +100,21 @@ def told_polynomial(model: SparseCoding, degree: int, generator: torch.Generator
 
     c = torch.zeros(len(size))
     c[0] = 1.0
-    return Model({"c": c}, f, rate=0.03)
+    return Predictor({"c": c}, f, rate=0.03)
 
 
-def free_polynomial(d: int, rank: int, degree: int, generator: torch.Generator) -> Model:
-    """Odd polynomial told nothing: <v, x> + sum_i sum_{odd r} a_ir <u_i, x>^r with all of it trained."""
+def free_polynomial(d: int, rank: int, degree: int, generator: torch.Generator) -> Predictor:
+    r"""An odd polynomial that is told nothing, with all of it trained.
+
+    .. math:: f(x) = \langle v, x \rangle + \sum_{i \le \mathtt{rank}} \sum_{r = 3, 5, \dots}
+        a_{ir} \langle u_i, x \rangle^r
+
+    Args:
+        d: input dimension.
+        rank: number of directions u_i.
+        degree: largest r, odd.
+        generator: of the first directions.
+    """
     powers = list(range(3, degree + 1, 2))
 
     def f(parameters: Parameters, x: Tensor) -> Tensor:
@@ -97,7 +125,7 @@ def free_polynomial(d: int, rank: int, degree: int, generator: torch.Generator) 
         return value
 
     U = torch.randn(rank, d, generator=generator)
-    return Model({"v": torch.zeros(d), "U": U, "a": torch.zeros(len(powers), rank)}, f, rate=0.01)
+    return Predictor({"v": torch.zeros(d), "U": U, "a": torch.zeros(len(powers), rank)}, f, rate=0.01)
 
 
 class Adam:
@@ -126,7 +154,7 @@ class Adam:
 
 
 def train(
-    model: Model,
+    predictor: Predictor,
     batches: FreshBatches,
     ball: Ball,
     *,
@@ -134,9 +162,18 @@ def train(
     inner: int,
     generator: torch.Generator,
 ) -> Callable[[Tensor], Tensor]:
-    """Adversarial training with Adam: PGD inside, the radius growing over the first half."""
-    parameters = {name: tensor.clone().requires_grad_() for name, tensor in model.start.items()}
-    optimiser = Adam(list(parameters.values()), model.rate)
+    """Adversarial training with Adam: PGD inside, the radius growing over the first half.
+
+    Args:
+        predictor: with its start.
+        batches: step -> points.
+        ball: of the perturbations at the end.
+        steps: of Adam.
+        inner: of PGD.
+        generator: of the attacks.
+    """
+    parameters = {name: tensor.clone().requires_grad_() for name, tensor in predictor.start.items()}
+    optimiser = Adam(list(parameters.values()), predictor.rate)
     method = PGD(steps=inner, step_ratio=1.0 if inner == 1 else 0.5, keep="last")
     for step in range(steps):
         x, y = batches(step)
@@ -144,16 +181,25 @@ def train(
         if share > 0:
             frozen = {name: tensor.detach() for name, tensor in parameters.items()}
             now = ball.with_tau(share * float(ball.tau))
-            x = x + method(as_classifier(model.at(frozen)), x, y, now, generator=generator)
-        loss = torch.nn.functional.softplus(-y * model.f(parameters, x)).mean()
+            x = x + method(as_classifier(predictor.at(frozen)), x, y, now, generator=generator)
+        loss = torch.nn.functional.softplus(-y * predictor.f(parameters, x)).mean()
         if not bool(torch.isfinite(loss)):
-            raise Diverged(step, "the loss of a ladder model is not finite")
+            raise Diverged(step, "the loss of a predictor is not finite")
         optimiser.step(loss)
-    return model.at({name: tensor.detach() for name, tensor in parameters.items()})
+    return predictor.at({name: tensor.detach() for name, tensor in parameters.items()})
 
 
 def train_linear(d: int, batches: FreshBatches, ball: Ball, *, steps: int) -> Linear:
-    """The linear classifier, trained on its exact worst case y <w, x> - tau |w|_q."""
+    r"""The linear classifier, trained on its exact worst case.
+
+    .. math:: y \langle w, x \rangle - \tau \|w\|_q, \qquad \tfrac1p + \tfrac1q = 1
+
+    Args:
+        d: input dimension.
+        batches: step -> points.
+        ball: of the perturbations at the end; the radius grows over the first half.
+        steps: of Adam.
+    """
     w = torch.zeros(d, requires_grad=True)
     optimiser = Adam([w], 0.02)
     dual = dual_exponent(ball.p)
