@@ -5,12 +5,12 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from karat.attacks.ray import Ray, ray_in_ball, unit
-from karat.attacks.ray_search import past_crossing, search_ray
+from karat.attacks.ray.ray import Ray, ray_in_ball
+from karat.attacks.ray.search import past_crossing, search_ray
 from karat.core.ball import Ball
 from karat.core.checks import require_integer
 from karat.core.classifier import Classifier
-from karat.core.norms import norm
+from karat.core.norms import norm, unit
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ def gradient_crossing(
     """The first point on the ray against the gradient where the margin is <= 0.
 
     Exact up to rounding if the classifier offers the `line` of a piecewise-linear two-layer net; otherwise
-    found by a scan of `points` steps and bracketing (see `search_bracket`): never too short, and too long
+    found by a scan of `points` steps (see `search_scan`): never too short, and too long
     only if the margin dips below zero and back between neighbours of the scan.
 
     Args:

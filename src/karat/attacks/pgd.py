@@ -7,12 +7,13 @@ from typing import Literal, get_args
 import torch
 from torch import Tensor
 
-from karat.attacks.hinges import Hinges, Walk, hinges_of
 from karat.attacks.method import Method, require_generator
 from karat.attacks.routes import route
+from karat.attacks.signs.walk import Walk, walkable_hinges
 from karat.core.ball import Ball
 from karat.core.checks import require_choice, require_integer, require_number
 from karat.core.classifier import Classifier
+from karat.core.hinges import Hinges
 from karat.core.losses import Loss
 from karat.core.norms import per_sample
 
@@ -116,7 +117,7 @@ class PGD:
     ) -> tuple[Tensor, Tensor]:
         """One run: its perturbations and, where they are compared later, their margins."""
         if route(self, x, ball) == "signs":
-            hinges = hinges_of(classifier, x, y, self.steps)
+            hinges = walkable_hinges(classifier, x, y, self.steps)
             if hinges is not None:
                 return self._run_by_signs(hinges, classifier, x, y, ball, delta)
         return self._run_densely(classifier, x, y, ball, delta)

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from karat.certificates.hull import Hull
 from karat.certificates.problem import Problem
-from karat.certificates.relaxation import centre_slopes, dual_bound, hull
+from karat.certificates.relaxation import centre_lines, dual_bound, hull
 from karat.certificates.support import support
 from karat.core.ball import Ball
 
@@ -142,13 +142,13 @@ def relax(problem: Problem, hulls: Hull | None = None, curvature: float | None =
     )
 
 
-def optimised_slopes(problem: Problem, *, steps: int = 40) -> tuple[Tensor, Tensor, Tensor]:
+def optimised_lines(problem: Problem, *, steps: int = 40) -> tuple[Tensor, Tensor, Tensor]:
     """Lower bounds (n,) with slopes chosen by ascent, those slopes (n, m), and answers delta (n, d).
 
     Never below `linear_relaxation`: its slopes are where the ascent starts.
     """
     relaxed = relax(problem)
-    start = centre_slopes(problem, relaxed.hulls)
+    start = centre_lines(problem, relaxed.hulls)
     first = dual_bound(problem, start)
     found = ascend(relaxed, start, steps=steps, sharpness=DEFAULT_SHARPNESS[problem.ball.p])
     bound = dual_bound(problem, found.alpha)

@@ -42,7 +42,7 @@ def conjugate(profile: Profile, c: Tensor, alpha: Tensor, low: Tensor, high: Ten
         if not bool(convex.any()):
             continue
         q = torch.maximum(p, q)
-        s = profile.point_of_slope(alpha / torch.where(convex, c, 1.0), p, q, curvature)
+        s = profile.point_of_derivative(alpha / torch.where(convex, c, 1.0), p, q, curvature)
         error = c * profile.derivative(s) - alpha
         value = c * profile.value(s) - alpha * s
         value = value + torch.minimum(error * (p - s), error * (q - s)).clamp_max(0)

@@ -76,10 +76,10 @@ def range_of(profile: Profile, low: Tensor, high: Tensor) -> Box:
     """Smallest and largest psi on [low, high]: at the ends, the knots, or where a curved piece is level."""
     points = [low, high, *(torch.minimum(low.clamp_min(knot), high) for knot in profile.knots)]
     for left, right, curvature in profile.pieces():
-        if curvature != 0 and profile.slopes[0] < 0:  # only then can psi' vanish inside a piece
+        if curvature != 0 and profile.steepness[0] < 0:  # only then can psi' vanish inside a piece
             p, q = low.clamp_min(left), high.clamp_max(right)
             inside = torch.maximum(p, q)
-            points.append(profile.point_of_slope(torch.zeros_like(p), p, inside, curvature))
+            points.append(profile.point_of_derivative(torch.zeros_like(p), p, inside, curvature))
     values = torch.stack([profile.value(s) for s in points])
     size = values.abs().amax(dim=0) + torch.maximum(low.abs(), high.abs()) + 2 * profile.size
     pad = FUNCTION * (size + UNDERFLOW)

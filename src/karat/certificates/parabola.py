@@ -87,7 +87,7 @@ class Graph:
     def _rounding(self, alpha: Tensor, lam: Tensor) -> Tensor:
         reach, width = self.points.abs().amax(dim=1), self.width()
         ends = self.profile.derivative(self.points[:, [0, -1]]).abs().amax(dim=1)
-        top = max(abs(side) for side in self.profile.slopes)
+        top = max(abs(side) for side in self.profile.steepness)
         steep = ends if top == torch.inf else torch.full_like(ends, top)
         own = self.c.abs() * ((2 + steep) * (reach + width) + 2 * self.profile.size)
         largest = self.values.abs().amax(dim=1)

@@ -102,7 +102,7 @@ class Problem:
         z = x @ self.W.T + self.b
         size = x.abs() @ self.W.abs().T + self.b.abs() + self.profile.size
         value = self.profile.value(z).abs()
-        steep = max(abs(slope) for slope in self.profile.slopes)
+        steep = max(abs(slope) for slope in self.profile.steepness)
         slope = torch.full_like(z, steep) if steep < torch.inf else 2 * z.abs() + self.gamma * size
         weight, offset = self.logits or (self.c.abs(), self.offset.abs())
         error = weight * (value + (1 + slope) * size)

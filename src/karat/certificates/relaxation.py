@@ -39,7 +39,7 @@ def hull(problem: Problem) -> Hull:
     return hull_of(problem.profile, problem.c, low, high)
 
 
-def centre_slopes(problem: Problem, hulls: Hull | None = None) -> Tensor:
+def centre_lines(problem: Problem, hulls: Hull | None = None) -> Tensor:
     """Slopes (n, m) of the convex envelopes at the centre; for the ReLU those of CROWN."""
     hulls = hull(problem) if hulls is None else hulls
     alpha = hulls.slope_at(problem.z)
@@ -54,4 +54,4 @@ def centre_slopes(problem: Problem, hulls: Hull | None = None) -> Tensor:
 
 def linear_relaxation(problem: Problem) -> Tensor:
     """Lower bounds (n,) from the slopes at the centre: CROWN's bound for the ReLU."""
-    return dual_bound(problem, centre_slopes(problem))
+    return dual_bound(problem, centre_lines(problem))

@@ -32,7 +32,7 @@ def secant_range(profile: Profile, z: Tensor, low: Tensor, high: Tensor) -> tupl
         below, above = _to_the_right(value, derivative, pieces, centre, end, near, profile.size)
         smallest, largest = torch.minimum(smallest, below), torch.maximum(largest, above)
     # The global range is known without rounding.
-    return smallest.clamp_min(profile.slopes[0]), largest.clamp_max(profile.slopes[1])
+    return smallest.clamp_min(profile.steepness[0]), largest.clamp_max(profile.steepness[1])
 
 
 def _slopes_next_to(profile: Profile, z: Tensor, near: Tensor) -> tuple[Tensor, Tensor]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from scipy import stats
+from scipy import special
 from torch import Tensor
 
 from karat.core.checks import require_integer, require_number
@@ -72,7 +72,7 @@ def smoothed_certificate(
         limit = clopper_pearson(count, draws, level=1 - 2 * p_fail).low
         predictions.append(winner)
         limits.append(limit)
-        radii.append(sigma * float(stats.norm.ppf(limit)) if limit > 0.5 else 0.0)
+        radii.append(sigma * float(special.ndtri(limit)) if limit > 0.5 else 0.0)
     radius = torch.tensor(radii, dtype=torch.float64)
     votes = torch.tensor(limits, dtype=torch.float64)
     return SmoothedCertificate(torch.tensor(predictions), radius, votes <= 0.5, votes, p_fail)

@@ -60,6 +60,14 @@ def norm(x: Tensor, p: float) -> Tensor:
     return torch.linalg.vector_norm(flat / scale.unsqueeze(1), dim=1) * scale
 
 
+def unit(x: Tensor, p: float) -> Tensor:
+    """x / |x|_p per sample; zero stays zero, and tiny vectors do not underflow."""
+    top = norm(x, torch.inf)
+    scaled = x / per_sample(torch.where(top > 0, top, 1.0), x)
+    size = norm(scaled, p)
+    return scaled / per_sample(torch.where(size > 0, size, 1.0), x)
+
+
 def rows(x: Tensor) -> Tensor:
     """View (n, ...) samples as the rows of a matrix."""
     return x.flatten(1) if x.dim() > 1 else x.unsqueeze(1)

@@ -13,7 +13,7 @@ from karat.core.activations import leaky_slope
 from karat.core.ball import Ball
 from karat.core.compiled import scalar_like
 
-Kernel = Literal["auto", "sides", "dense"]
+Form = Literal["auto", "sides", "dense"]
 
 # Products W delta are kept in the net's type and |delta|^2 in float64; this leaves room for large weights.
 _LARGEST = {torch.float32: 1e30, torch.float64: 1e150}
@@ -48,7 +48,7 @@ def attack_of(method: Any, ball: Ball, n: int, dtype: torch.dtype) -> Attack:
 
 
 def perturb(
-    net: GramNet, P: Tensor, sign: Tensor, attack: Attack | None, out: Perturbed, *, kernel: Kernel = "auto"
+    net: GramNet, P: Tensor, sign: Tensor, attack: Attack | None, out: Perturbed, *, form: Form = "auto"
 ) -> None:
     """Attack points with products P and write the result to `out`; f is not finite where it overflowed.
 
@@ -58,14 +58,14 @@ def perturb(
         sign: (n,) labels whose margin the attack lowers.
         attack: its radii and steps; None leaves the points alone.
         out: written.
-        kernel: "sides" and "dense" insist on their form, "auto" takes side changes where they apply.
+        form: "sides" and "dense" insist on their form, "auto" takes side changes where they apply.
     """
     slope = leaky_slope(net.activation)
-    if kernel == "sides" and slope is None:
-        raise ValueError(f"the kernel of side changes needs a ReLU or leaky ReLU, got {net.activation}.")
+    if form == "sides" and slope is None:
+        raise ValueError(f"the form of side changes needs a ReLU or leaky ReLU, got {net.activation}.")
     if attack is None or not bool((attack.radius > 0).any()) or not len(net.w):
         leave_alone(net, P, out)
-    elif slope is None or kernel == "dense":
+    elif slope is None or form == "dense":
         dense_attack(net, P, sign, attack, out)
     else:
         _perturb_by_sides(net, slope, P, sign, attack, out)

@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from karat.attacks.inner_products.attack import Kernel, attack_of, perturb
+from karat.attacks.inner_products.attack import Form, attack_of, perturb
 from karat.attacks.inner_products.dense import Perturbed
 from karat.attacks.inner_products.gram import GramNet, TwoLayerNet, gram_net
 from karat.attacks.inner_products.obstacle import attack_obstacle
@@ -15,7 +15,7 @@ _ROWS = 256
 
 
 def attacked_margins(
-    net: GramNet, P: Tensor, y: Tensor, method: PGD, ball: Ball, *, kernel: Kernel = "auto"
+    net: GramNet, P: Tensor, y: Tensor, method: PGD, ball: Ball, *, form: Form = "auto"
 ) -> Tensor:
     """y f(x + delta) with delta from the attack on the label y, for points with products P = x W^T.
 
@@ -27,7 +27,7 @@ def attacked_margins(
         y: (k,) labels +-1.
         method: an attack for which `attack_obstacle` is None.
         ball: the allowed perturbations.
-        kernel: "sides", "dense", or "auto".
+        form: "sides", "dense", or "auto".
 
     Returns:
         (k,) margins; a point is robustly misclassified when its margin is <= 0.
@@ -48,7 +48,7 @@ def attacked_margins(
         count = chosen.stop - low
         if out is None or len(out.f) != count:
             out = Perturbed(count, P.shape[1], P.dtype)
-        perturb(net, P[chosen].contiguous(), y[chosen], attack.rows(chosen), out, kernel=kernel)
+        perturb(net, P[chosen].contiguous(), y[chosen], attack.rows(chosen), out, form=form)
         outputs.append(_finite(out.f + net.c, ball))
     return y * torch.cat(outputs) if outputs else torch.empty_like(y)
 

@@ -9,8 +9,8 @@ from torch import Tensor
 
 from karat.core.cap import Cap
 from karat.core.checks import require_even, require_integer, require_number, require_settings, require_share
-from karat.core.kernels import degree_weights, empirical_gram, gram, profile_of
 from karat.core.smoothings import SmoothedRelu
+from karat.core.tangent_kernel import degree_weights, empirical_gram, gram, profile_of
 from karat.nets import TwoLayer, init
 from karat.papers.convergence.bounds import built_error_bound, finite_sum_bound
 from karat.papers.convergence.experiments.sets import PseudoHuber, draw_centres

@@ -1,12 +1,11 @@
-"""A two-layer net of hinges: what a classifier may offer so that l_inf steps are taken by changes of sign."""
-
-from typing import Protocol
+"""Sign descent on a net of hinges, some samples at a time, as long as it is cheaper than dense steps."""
 
 import torch
 from torch import Tensor
 
 from karat.attacks.routes import worthwhile
 from karat.core.classifier import Classifier
+from karat.core.hinges import HasHinges, Hinges
 
 # A walk ends once it adds more than this share of the numbers that dense steps add: each one of its own costs
 # several times as much.
@@ -16,47 +15,8 @@ FIRST, CHUNK = 60_000, 500_000
 ROUNDING = 32.0
 
 
-class Hinges(Protocol):
-    """A net whose neurons are straight on either side of zero.
-
-    margin(x) = sign * (offset + sum_s weight_s phi(<w_s, x> + bias_s)),   phi(z) = max(z, slope z)
-    """
-
-    @property
-    def W(self) -> Tensor:
-        """Hidden weights, (m, d)."""
-        ...
-
-    @property
-    def bias(self) -> Tensor:
-        """Hidden biases, (m,)."""
-        ...
-
-    @property
-    def weight(self) -> Tensor:
-        """Output weights with every scaling inside, (m,)."""
-        ...
-
-    @property
-    def offset(self) -> Tensor:
-        """Output offset, ()."""
-        ...
-
-    @property
-    def slope(self) -> float:
-        """Derivative of phi below zero, between 0 and 1."""
-        ...
-
-    @property
-    def sign(self) -> Tensor:
-        """Labels +-1, (n,)."""
-        ...
-
-
-def hinges_of(classifier: Classifier, x: Tensor, y: Tensor, steps: int) -> Hinges | None:
+def walkable_hinges(classifier: Classifier, x: Tensor, y: Tensor, steps: int) -> Hinges | None:
     """The net as hinges if the classifier knows it so and a walk by signs is worth it.
-
-    A classifier that may know its net so has a method `hinges(x, y)`, which returns None where it does not.
 
     Args:
         classifier: what is attacked.
@@ -64,13 +24,10 @@ def hinges_of(classifier: Classifier, x: Tensor, y: Tensor, steps: int) -> Hinge
         y: (n,) labels.
         steps: gradient steps of one run.
     """
-    known = getattr(classifier, "hinges", None)
-    if known is None:
+    hinges = classifier.hinges(x, y) if isinstance(classifier, HasHinges) else None
+    if hinges is None or hinges.W.dtype != x.dtype or hinges.W.shape[1] != x.shape[1]:
         return None
-    found: Hinges | None = known(x, y)
-    if found is None or found.W.dtype != x.dtype or found.W.shape[1] != x.shape[1]:
-        return None
-    return found if worthwhile(x, len(found.W), steps) else None
+    return hinges if worthwhile(x, len(hinges.W), steps) else None
 
 
 class Walk:
@@ -118,7 +75,7 @@ class Walk:
 
         None if something is not finite: then nothing is said of these samples.
         """
-        from karat.attacks.sign_walk import sign_walk  # Numba takes a second to import
+        from karat.attacks.signs.steps import sign_walk  # Numba takes a second to import
         from karat.core.compiled import scalar_like
 
         W, columns, weight, slope = self._W, self._columns, self._weight, self._net.slope

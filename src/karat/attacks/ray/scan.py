@@ -5,7 +5,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from karat.attacks.ray import RaySearch
+from karat.attacks.ray.ray import RaySearch
 
 # f(t, rows): margins of the samples `rows` at their positions t.
 RayMargin = Callable[[Tensor, Tensor], Tensor]
@@ -14,10 +14,10 @@ _GROWTHS = 80
 _ROUNDS = 100
 
 
-def search_bracket(
+def search_scan(
     f: RayMargin, origin: Tensor, guess: Tensor, end: Tensor, *, points: int, tolerance: float
 ) -> RaySearch:
-    """First crossing and minimum on [0, end] among the points of a scan, the crossing refined by bracketing.
+    """First crossing and minimum on [0, end] among the points of a scan, the crossing then closed in on.
 
     The scan takes `points` equal steps up to 4 guess, then `points` equal steps up to end (if end is inf, 80
     steps growing by a half each). Two sign changes between neighbours of the scan go unseen: the
@@ -30,7 +30,7 @@ def search_bracket(
         guess: (n,) first-order crossing, inf allowed.
         end: (n,) right ends, inf allowed.
         points: resolution.
-        tolerance: relative width of the last bracket.
+        tolerance: relative width at which a crossing is known well enough.
     """
     crossing = torch.where(origin <= 0, 0.0, torch.full_like(end, torch.inf))
     lowest, low_value = torch.zeros_like(end), origin.clone()

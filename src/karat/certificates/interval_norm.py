@@ -10,7 +10,7 @@ _RANK = 20
 _MARGIN = 1e-9  # relative error granted to LAPACK's largest eigenvalue
 
 
-def slope_norm(W: Tensor, low: Tensor, high: Tensor, p: float, *, rounds: int = 60) -> float:
+def interval_norm(W: Tensor, low: Tensor, high: Tensor, p: float, *, rounds: int = 60) -> float:
     """A bound on max |sum_s t_s w_s|_q over t_s in [low_s, high_s], q dual to p: a Lipschitz constant.
 
     With B the rows (high - low) / 2 w_s and one row for the middle of all intervals:
