@@ -5,10 +5,10 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from karat.core.ball import Ball
 from karat.core.checks import ShapeError, require_labels
 from karat.core.classifier import Classifier
 from karat.core.norms import norm
+from karat.core.region import Region
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +44,7 @@ class FixedDirection:
         classifier: Classifier,
         x: Tensor,
         y: Tensor,
-        ball: Ball,
+        ball: Region,
         *,
         generator: torch.Generator | None = None,
     ) -> Tensor:

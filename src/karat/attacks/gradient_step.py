@@ -7,10 +7,10 @@ from torch import Tensor
 
 from karat.attacks.ray.ray import Ray, ray_in_ball
 from karat.attacks.ray.search import past_crossing, search_ray
-from karat.core.ball import Ball
 from karat.core.checks import require_integer
 from karat.core.classifier import Classifier
 from karat.core.norms import norm, unit
+from karat.core.region import Region
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ class GradientStep:
         classifier: Classifier,
         x: Tensor,
         y: Tensor,
-        ball: Ball,
+        ball: Region,
         *,
         generator: torch.Generator | None = None,
     ) -> Tensor:

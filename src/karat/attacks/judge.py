@@ -8,9 +8,9 @@ from torch import Tensor
 from karat.attacks.budget import BudgetError, check_budget
 from karat.attacks.method import Method, method_name
 from karat.attacks.precision import perturbations, trimmed
-from karat.core.ball import Ball
 from karat.core.checks import ShapeError
 from karat.core.classifier import Classifier
+from karat.core.region import Region
 
 __all__ = ["AttackResult", "BudgetError", "judge", "run_attack"]
 
@@ -40,7 +40,7 @@ def judge(
     x: Tensor,
     y: Tensor,
     delta: Tensor,
-    ball: Ball,
+    ball: Region,
     *,
     name: str = "the attack",
     trim: bool = False,
@@ -78,7 +78,7 @@ def run_attack(
     classifier: Classifier,
     x: Tensor,
     y: Tensor,
-    ball: Ball,
+    ball: Region,
     *,
     generator: torch.Generator | None = None,
 ) -> AttackResult:

@@ -5,8 +5,8 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-from karat.core.ball import Ball
 from karat.core.classifier import Classifier
+from karat.core.region import Region
 
 
 class Method(Protocol):
@@ -24,7 +24,7 @@ class Method(Protocol):
         classifier: Classifier,
         x: Tensor,
         y: Tensor,
-        ball: Ball,
+        ball: Region,
         *,
         generator: torch.Generator | None = None,
     ) -> Tensor:

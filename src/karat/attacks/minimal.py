@@ -7,10 +7,10 @@ from torch import Tensor
 
 from karat.attacks.judge import run_attack
 from karat.attacks.method import Method
-from karat.core.ball import Ball
 from karat.core.checks import require_number
 from karat.core.classifier import Classifier
 from karat.core.norms import dual_exponent, norm
+from karat.core.region import Region
 
 _ROUNDS = 200
 
@@ -34,7 +34,7 @@ def minimal_radius(
     classifier: Classifier,
     x: Tensor,
     y: Tensor,
-    ball: Ball,
+    ball: Region,
     *,
     method: Method,
     rtol: float = 1e-3,

@@ -16,6 +16,7 @@ from karat.core.classifier import Classifier
 from karat.core.hinges import Hinges
 from karat.core.losses import Loss
 from karat.core.norms import per_sample
+from karat.core.region import Region
 
 Gradient = Literal["steepest", "normalised", "sign", "raw"]
 Keep = Literal["best", "last"]
@@ -89,7 +90,7 @@ class PGD:
         classifier: Classifier,
         x: Tensor,
         y: Tensor,
-        ball: Ball,
+        ball: Region,
         *,
         generator: torch.Generator | None = None,
     ) -> Tensor:
@@ -104,7 +105,7 @@ class PGD:
         return delta
 
     def _first(
-        self, classifier: Classifier, x: Tensor, y: Tensor, ball: Ball, generator: torch.Generator | None
+        self, classifier: Classifier, x: Tensor, y: Tensor, ball: Region, generator: torch.Generator | None
     ) -> Tensor:
         if self.start is not None:
             return self.start(classifier, x, y, ball, generator=generator)
@@ -113,7 +114,7 @@ class PGD:
         return torch.zeros_like(x)
 
     def _run(
-        self, classifier: Classifier, x: Tensor, y: Tensor, ball: Ball, delta: Tensor
+        self, classifier: Classifier, x: Tensor, y: Tensor, ball: Region, delta: Tensor
     ) -> tuple[Tensor, Tensor]:
         """One run: its perturbations and, where they are compared later, their margins."""
         if route(self, x, ball) == "signs":
@@ -123,13 +124,13 @@ class PGD:
         return self._run_densely(classifier, x, y, ball, delta)
 
     def _run_densely(
-        self, classifier: Classifier, x: Tensor, y: Tensor, ball: Ball, delta: Tensor
+        self, classifier: Classifier, x: Tensor, y: Tensor, ball: Region, delta: Tensor
     ) -> tuple[Tensor, Tensor]:
         run = self._run_until_broken if self.until_broken else self._run_to_the_end
         return run(classifier, x, y, ball, delta)
 
     def _run_by_signs(
-        self, hinges: Hinges, classifier: Classifier, x: Tensor, y: Tensor, ball: Ball, delta: Tensor
+        self, hinges: Hinges, classifier: Classifier, x: Tensor, y: Tensor, ball: Region, delta: Tensor
     ) -> tuple[Tensor, Tensor]:
         """One run by changes of sign, with dense steps for the samples where those are cheaper."""
         step, tau, best = self._reach(x, ball).radius(x), ball.radius(x), self.keep == "best"
@@ -145,7 +146,7 @@ class PGD:
         return torch.cat([found, other]), torch.cat([margin, other_margin])
 
     def _run_to_the_end(
-        self, classifier: Classifier, x: Tensor, y: Tensor, ball: Ball, delta: Tensor
+        self, classifier: Classifier, x: Tensor, y: Tensor, ball: Region, delta: Tensor
     ) -> tuple[Tensor, Tensor]:
         """One run with the gradients of all samples at every step."""
         reach = self._reach(x, ball)
@@ -161,7 +162,7 @@ class PGD:
         return better(best, best_margin, delta, margin) if self.keep == "best" else (delta, margin)
 
     def _run_until_broken(
-        self, classifier: Classifier, x: Tensor, y: Tensor, ball: Ball, delta: Tensor
+        self, classifier: Classifier, x: Tensor, y: Tensor, ball: Region, delta: Tensor
     ) -> tuple[Tensor, Tensor]:
         """One run that goes on only with the samples still classified correctly."""
         ended, ended_margin = delta.clone(), x.new_full((len(x),), math.inf)
@@ -190,7 +191,7 @@ class PGD:
         return ended, ended_margin
 
     def _step(
-        self, delta: Tensor, margin: Tensor, gradient: Tensor, reach: Ball, ball: Ball, x: Tensor
+        self, delta: Tensor, margin: Tensor, gradient: Tensor, reach: Ball, ball: Region, x: Tensor
     ) -> Tensor:
         """One step against the gradient and back into the ball."""
         if self.gradient == "raw":
@@ -201,7 +202,7 @@ class PGD:
             move = reach.extreme_point(gradient)
         return ball.project(torch.sub(delta, move, out=move), x)
 
-    def _reach(self, x: Tensor, ball: Ball) -> Ball:
+    def _reach(self, x: Tensor, ball: Region) -> Ball:
         """Where a step from zero may lead: a ball of the step's length, one per sample if the radius is."""
         p = {"normalised": 2.0, "sign": math.inf}.get(self.gradient, ball.p)
         if self.step is not None:

@@ -7,9 +7,9 @@ from torch import Tensor
 
 from karat.attacks.method import require_generator
 from karat.attacks.pgd import PGD
-from karat.core.ball import Ball
 from karat.core.checks import require_integer, require_number
 from karat.core.classifier import Classifier
+from karat.core.region import Region
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class SmoothedPGD:
         classifier: Classifier,
         x: Tensor,
         y: Tensor,
-        ball: Ball,
+        ball: Region,
         *,
         generator: torch.Generator | None = None,
     ) -> Tensor:

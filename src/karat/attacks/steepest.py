@@ -5,10 +5,10 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from karat.core.ball import Ball
 from karat.core.checks import require_number
 from karat.core.classifier import Classifier
 from karat.core.norms import dual_exponent, norm, per_sample
+from karat.core.region import Region
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,7 +39,7 @@ class Steepest:
         classifier: Classifier,
         x: Tensor,
         y: Tensor,
-        ball: Ball,
+        ball: Region,
         *,
         generator: torch.Generator | None = None,
     ) -> Tensor:

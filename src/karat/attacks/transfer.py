@@ -9,8 +9,8 @@ from torch import Tensor
 from karat.attacks.judge import judge
 from karat.attacks.method import Method, method_name
 from karat.attacks.precision import perturbations
-from karat.core.ball import Ball
 from karat.core.classifier import Classifier
+from karat.core.region import Region
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +35,7 @@ def transfer_matrix(
     classifiers: Sequence[Classifier],
     x: Tensor,
     y: Tensor,
-    ball: Ball,
+    ball: Region,
     *,
     method: Method,
     generator: torch.Generator | None = None,

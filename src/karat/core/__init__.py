@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from karat.core.line import HasLine, Line
     from karat.core.losses import LOSSES, Hinge, Logistic, Loss, Squared, ZeroOne
     from karat.core.norms import dual_exponent, norm, two_inf_norm
+    from karat.core.region import Region
     from karat.core.statistics import (
         Estimate,
         Interval,
@@ -58,6 +59,7 @@ __all__ = [
     "PowerLaw",
     "Quadratic",
     "QuadraticRelu",
+    "Region",
     "Relu",
     "ShapeError",
     "SmoothLeakyRelu",

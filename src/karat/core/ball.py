@@ -74,6 +74,24 @@ class Ball:
             raise ShapeError(f"`tau` of `Ball` holds {len(tau)} radii for {len(x)} samples.")
         return tau.expand(len(x))
 
+    @property
+    def domain(self) -> str | None:
+        """The box in words."""
+        return None if self.box is None else f"the box ({self.box[0]:g}, {self.box[1]:g})"
+
+    def outside(self, moved: Tensor, rounding: float) -> Tensor:
+        """How far perturbed inputs lie outside the box, per sample (n,), beyond what rounding may do.
+
+        Args:
+            moved: (n, ...) the inputs x + delta.
+            rounding: error that is forgiven, as a share of the largest number in the box.
+        """
+        if self.box is None:
+            return moved.new_zeros(len(moved))
+        low, high = self.box
+        beyond = torch.maximum(low - moved, moved - high).flatten(1).amax(dim=1)
+        return beyond - rounding * max(abs(low), abs(high))
+
     def _sides(self, delta: Tensor, x: Tensor | None) -> tuple[Tensor, Tensor]:
         assert self.box is not None
         if x is None:

@@ -1,14 +1,13 @@
 """The perturbations that keep a unit vector on the unit sphere: a spherical cap around every sample."""
 
 import math
-from dataclasses import dataclass, replace
-from typing import ClassVar, cast
+from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 from scipy.special import betainc, betaincinv
 from torch import Tensor
 
-from karat.core.ball import Ball
 from karat.core.checks import require_labels, require_number, require_shape
 
 _UNIT = 1e-4
@@ -46,9 +45,23 @@ class Cap:
         """Largest angle between x and x + delta."""
         return 2 * math.asin(self.tau / 2)
 
-    def with_tau(self, tau: float) -> "Cap":
+    @property
+    def domain(self) -> str:
+        """The sphere in words."""
+        return "the unit sphere"
+
+    def outside(self, moved: Tensor, rounding: float) -> Tensor:
+        """How far perturbed inputs lie off the unit sphere, per sample (n,), beyond what rounding may do.
+
+        Args:
+            moved: (n, d) the inputs x + delta.
+            rounding: error that is forgiven, on top of how far x itself may be off.
+        """
+        return (torch.linalg.vector_norm(moved, dim=1) - 1).abs() - _UNIT - rounding
+
+    def with_tau(self, tau: float | Tensor) -> "Cap":
         """The same set with another radius."""
-        return replace(self, tau=tau)
+        return Cap(require_number(tau, "tau", "Cap"))
 
     def radius(self, x: Tensor) -> Tensor:
         """The chordal radius of every sample of x, shape (n,)."""
@@ -96,13 +109,7 @@ class Cap:
         over = torch.linalg.vector_norm(delta, dim=1) - self.tau
         if x is None:
             return over
-        off = (torch.linalg.vector_norm(x + delta, dim=1) - 1).abs() - _UNIT
-        return torch.maximum(over, off)
-
-
-def cap(tau: float) -> Ball:
-    """A cap where a `Ball` is asked for: attacks and adversaries use nothing but what the two share."""
-    return cast(Ball, Cap(tau))
+        return torch.maximum(over, self.outside(x + delta, 0.0))
 
 
 def require_compatible(x: Tensor, y: Tensor, tau: float) -> None:

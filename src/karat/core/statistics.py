@@ -1,7 +1,7 @@
 """Intervals over seeds, exact binomial intervals, power laws and crossing points.
 
-`scipy.stats` has the same intervals (`binomtest`, `ttest_1samp`, `linregress`), equal up to rounding but 15, 5
-and 3 times as slow as the special functions used here, and judging a store asks for thousands of them.
+`scipy.stats` has the same intervals (`binomtest`, `ttest_1samp`, `linregress`), equal up to rounding but 15,
+5 and 3 times as slow as the special functions used here, and judging a store asks for thousands of them.
 """
 
 import math

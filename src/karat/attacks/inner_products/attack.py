@@ -10,8 +10,8 @@ from karat.attacks.inner_products.gram import GramNet
 from karat.attacks.inner_products.side_changes import side_change_attack
 from karat.attacks.inner_products.weighting import gradient_weights
 from karat.core.activations import leaky_slope
-from karat.core.ball import Ball
 from karat.core.compiled import scalar_like
+from karat.core.region import Region
 
 Form = Literal["auto", "sides", "dense"]
 
@@ -19,7 +19,7 @@ Form = Literal["auto", "sides", "dense"]
 _LARGEST = {torch.float32: 1e30, torch.float64: 1e150}
 
 
-def attack_of(method: Any, ball: Ball, n: int, dtype: torch.dtype) -> Attack:
+def attack_of(method: Any, ball: Region, n: int, dtype: torch.dtype) -> Attack:
     """Radii and step lengths of a PGD attack on n samples of a net in `dtype`.
 
     Args:

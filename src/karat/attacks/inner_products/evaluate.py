@@ -8,14 +8,14 @@ from karat.attacks.inner_products.dense import Perturbed
 from karat.attacks.inner_products.gram import GramNet, TwoLayerNet, gram_net
 from karat.attacks.inner_products.obstacle import attack_obstacle
 from karat.attacks.pgd import PGD
-from karat.core.ball import Ball
 from karat.core.checks import require_labels, require_shape
+from karat.core.region import Region
 
 _ROWS = 256
 
 
 def attacked_margins(
-    net: GramNet, P: Tensor, y: Tensor, method: PGD, ball: Ball, *, form: Form = "auto"
+    net: GramNet, P: Tensor, y: Tensor, method: PGD, ball: Region, *, form: Form = "auto"
 ) -> Tensor:
     """y f(x + delta) with delta from the attack on the label y, for points with products P = x W^T.
 
@@ -53,7 +53,7 @@ def attacked_margins(
     return y * torch.cat(outputs) if outputs else torch.empty_like(y)
 
 
-def attacked_perturbations(net: TwoLayerNet, x: Tensor, y: Tensor, method: PGD, ball: Ball) -> Tensor:
+def attacked_perturbations(net: TwoLayerNet, x: Tensor, y: Tensor, method: PGD, ball: Region) -> Tensor:
     """Perturbations (n, d) of the attack, found on inner products: the same as the attack's own, faster.
 
     Args:
@@ -81,7 +81,7 @@ def attacked_perturbations(net: TwoLayerNet, x: Tensor, y: Tensor, method: PGD, 
     return ball.project(_finite(delta, ball))  # only rounding is left to project
 
 
-def _finite(values: Tensor, ball: Ball) -> Tensor:
+def _finite(values: Tensor, ball: Region) -> Tensor:
     """The outputs or perturbations of an attack, or an OverflowError that says what it was."""
     if not bool(torch.isfinite(values.sum())) and not bool(torch.isfinite(values).all()):
         tau = float(torch.as_tensor(ball.tau).max())

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from karat.core.ball import Ball
 from karat.core.classifier import Classifier
 from karat.core.line import HasLine, Line
 from karat.core.norms import norm, per_sample, unit
+from karat.core.region import Region
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,9 @@ class Ray:
         return self.classifier.line(self.x[rows], self.direction[rows], self.y[rows])
 
 
-def ray_in_ball(classifier: Classifier, x: Tensor, y: Tensor, push: Tensor, ball: Ball) -> tuple[Ray, Tensor]:
+def ray_in_ball(
+    classifier: Classifier, x: Tensor, y: Tensor, push: Tensor, ball: Region
+) -> tuple[Ray, Tensor]:
     """The rays along `push`, in steps of l_p length 1, and the (n,) lengths at which they leave the ball.
 
     Reading: in a box, coordinates at a wall and pushed against it stay; the ray ends at the next wall.

@@ -16,7 +16,7 @@ from torch import Tensor
 from karat.attacks.minimal import minimal_radius
 from karat.attacks.pgd import PGD
 from karat.core.ball import Ball
-from karat.core.cap import cap, require_compatible
+from karat.core.cap import Cap, require_compatible
 from karat.core.checks import require_choice, require_even, require_integer, require_number, require_settings
 from karat.core.divergence import Diverged
 from karat.core.losses import Logistic
@@ -94,9 +94,9 @@ class Config:
         return self.C0 / math.sqrt(self.m) if self.ball == "rows" else self.C0
 
     @property
-    def perturbations(self) -> Ball:
+    def perturbations(self) -> Cap:
         """Cap of angle arcsin(tau)."""
-        return cap(2 * math.sin(math.asin(self.tau) / 2))
+        return Cap(2 * math.sin(math.asin(self.tau) / 2))
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,7 +124,7 @@ def run(config: Config, generator: torch.Generator) -> dict[str, Any]:
     data = config.digits
     train = data.draw(config.n, train=True, generator=generator, dtype=torch.float32)
     test = data.draw(config.n_test, train=False, generator=generator, dtype=torch.float32)
-    require_compatible(train.x, train.y, float(torch.as_tensor(config.perturbations.tau)))
+    require_compatible(train.x, train.y, config.perturbations.tau)
     if config.start == "paired":
         net = init.paired(
             data.d,

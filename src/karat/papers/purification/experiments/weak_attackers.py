@@ -7,8 +7,8 @@ import torch
 from torch import Tensor
 
 from karat.attacks import PGD, Method, Steepest, run_attack
-from karat.core.ball import Ball
 from karat.core.classifier import Classifier
+from karat.core.region import Region
 from karat.data import SparseCoding
 from karat.nets import OddTwoLayer
 from karat.papers.purification.experiments.evaluate import accuracies, features, require_awake
@@ -31,7 +31,7 @@ class FromNet:
         classifier: Classifier,
         x: Tensor,
         y: Tensor,
-        ball: Ball,
+        ball: Region,
         *,
         generator: torch.Generator | None = None,
     ) -> Tensor:
@@ -48,7 +48,7 @@ class RandomDirection:
         classifier: Classifier,
         x: Tensor,
         y: Tensor,
-        ball: Ball,
+        ball: Region,
         *,
         generator: torch.Generator | None = None,
     ) -> Tensor:
@@ -65,7 +65,7 @@ class Blurred:
         classifier: Classifier,
         x: Tensor,
         y: Tensor,
-        ball: Ball,
+        ball: Region,
         *,
         generator: torch.Generator | None = None,
     ) -> Tensor:
