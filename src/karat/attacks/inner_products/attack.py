@@ -7,7 +7,7 @@ from torch import Tensor
 
 from karat.attacks.inner_products.dense import ROUNDING, Attack, Perturbed, dense_attack, leave_alone
 from karat.attacks.inner_products.gram import GramNet
-from karat.attacks.inner_products.side_changes import side_change_attack
+from karat.attacks.inner_products.side_changes import Attacked, Net, Rules, Samples, side_change_attack
 from karat.attacks.inner_products.weighting import gradient_weights
 from karat.core.activations import leaky_slope
 from karat.core.compiled import scalar_like
@@ -80,24 +80,10 @@ def _perturb_by_sides(
     gradient_weights(p, b, w, typed_slope, diagonal, out.Z.numpy(), out.size.numpy())
     torch.mm(out.Z, net.G, out=out.Q)
     floor = out.size.double() * (ROUNDING * torch.finfo(P.dtype).eps)
+    numbers = (sign.double(), attack.radius, attack.length, floor)
     side_change_attack(
-        P=p,
-        b=b,
-        w=w,
-        slope=typed_slope,
-        G=net.G.numpy(),
-        Q=out.Q.numpy(),
-        sign=sign.double().numpy(),
-        radius=attack.radius.numpy(),
-        length=attack.length.numpy(),
-        floor=floor.numpy(),
-        steps=attack.steps,
-        Z=out.Z.numpy(),
-        H=out.H.numpy(),
-        U=out.U.numpy(),
-        F=out.F.numpy(),
-        f=out.f.numpy(),
-        c=float(net.c),
-        keep_best=attack.keep_best,
-        until_broken=attack.until_broken,
+        Net(b, w, typed_slope, net.G.numpy(), float(net.c)),
+        Samples(p, out.Q.numpy(), *(tensor.numpy() for tensor in numbers)),
+        Attacked(*(tensor.numpy() for tensor in (out.H, out.U, out.Z, out.F, out.f))),
+        Rules(attack.steps, attack.keep_best, attack.until_broken),
     )

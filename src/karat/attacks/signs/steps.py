@@ -1,4 +1,9 @@
-"""Sign descent on a two-layer net with kinks: only what changes its sign costs more than a short pass."""
+"""Sign descent on a two-layer net of hinges: only what changes its sign costs more than a short pass.
+
+Numbers like `h.dtype.type(0)` are zeros of the array's own type: a bare 0 would widen float32 arithmetic.
+"""
+
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,11 +14,80 @@ Array = NDArray[np.floating]
 Indices = NDArray[np.int64]
 
 
+class Net(NamedTuple):
+    """Hidden weights (m, d) and their transpose, output weights (m,); slope and offset, array scalars."""
+
+    W: Array
+    columns: Array
+    weight: Array
+    slope: float
+    offset: float
+
+
+class Reach(NamedTuple):
+    """Labels +-1, length of a step and radius of the ball, each (n,)."""
+
+    sign: Array
+    step: Array
+    tau: Array
+
+
+class Points(NamedTuple):
+    """Where the walk of n samples begins, what it works on, and where it ends.
+
+    H (n, m) preactivations and G (n, d) signed gradients at the start, then scratch; delta and move (n, d):
+    the point after the first step, and that step; R (n, m) = move W^T, then scratch; best (n, d) and
+    best_margin (n,): so far, then of all points met where they are watched.
+    """
+
+    H: Array
+    G: Array
+    delta: Array
+    move: Array
+    R: Array
+    best: Array
+    best_margin: Array
+
+
+class Rules(NamedTuple):
+    """How long to walk, what to watch, and the share of a step below which a move is none."""
+
+    steps: int
+    watch: bool
+    until_broken: bool
+    rounding: float
+
+
+class _Neurons(NamedTuple):
+    """Of one sample, each (m,): preactivations h, their sides +-1, and signed output weights."""
+
+    h: Array
+    side: Array
+    weight: Array
+
+
+class _Scratch(NamedTuple):
+    """The new move (d,), and a list of changes: which ones (m + d,) and by how much (m + d,)."""
+
+    new: Array
+    amount: Array
+    index: Indices
+
+
+class _Limits(NamedTuple):
+    """Of one sample: length of a step, radius, largest move that is only rounding, signed output offset."""
+
+    step: float
+    tau: float
+    tiny: float
+    offset: float
+
+
 @compiled(reorder=True)
 def _advance(h: Array, r: Array, side: Array) -> float:
     """h <- h + r; returns how many neurons are no longer strictly on their side."""
-    one = side[0] * side[0]
-    zero = one - one
+    one, zero = h.dtype.type(1), h.dtype.type(0)
+    # Counted in the arrays' type: an integer would not share their vector registers.
     crossed = zero
     for s in range(h.shape[0]):
         t = h[s] + r[s]
@@ -24,7 +98,8 @@ def _advance(h: Array, r: Array, side: Array) -> float:
 
 @compiled(reorder=True)
 def _margin(h: Array, weight: Array, slope: float) -> float:
-    zero = slope - slope
+    """sum_s weight_s max(h_s, slope h_s), the margin without its offset."""
+    zero = h.dtype.type(0)
     total = zero
     for s in range(h.shape[0]):
         total += weight[s] * (h[s] if h[s] > zero else slope * h[s])
@@ -33,7 +108,10 @@ def _margin(h: Array, weight: Array, slope: float) -> float:
 
 @compiled()
 def _add_rows(total: Array, matrix: Array, index: Indices, amount: Array, count: int) -> None:
-    """total <- total + sum_k amount_k matrix[index_k], four rows at a time."""
+    """total <- total + sum_k amount_k matrix[index_k].
+
+    Four rows at a time: `total` is then loaded and stored a quarter as often.
+    """
     whole = count - count % 4
     for k in range(0, whole, 4):
         p, q, u, v = amount[k], amount[k + 1], amount[k + 2], amount[k + 3]
@@ -47,39 +125,47 @@ def _add_rows(total: Array, matrix: Array, index: Indices, amount: Array, count:
 
 
 @compiled(reorder=True)
-def _turn(
-    g: Array, delta: Array, move: Array, new: Array, step: float, tau: float, tiny: float, one: float
-) -> tuple[float, float]:
-    """delta <- clip(delta - step sign g); the move made goes to `new`.
+def _turn(g: Array, delta: Array, move: Array, new: Array, limits: _Limits) -> tuple[float, float]:
+    """delta <- clip(delta - step sign g, -tau, tau); the move made goes to `new`.
 
     Returns:
         how many coordinates move otherwise than before, and how many move at all.
     """
-    zero = one - one
+    one, zero = g.dtype.type(1), g.dtype.type(0)
+    step, tau = limits.step, limits.tau
     changed, moving = zero, zero
     for j in range(g.shape[0]):
+        # Conditional values instead of branches, so that the loop runs on vector registers.
         s = step if g[j] < zero else zero
         s = -step if g[j] > zero else s
         before = delta[j]
         t = before + s
-        kept = -tau if t < -tau else t
-        kept = tau if kept > tau else kept
-        e = s if kept == t else kept - before
-        e = e if abs(e) > tiny else zero
+        clipped = -tau if t < -tau else t
+        clipped = tau if clipped > tau else clipped
+        # Away from the bound the move is the step itself and not the difference of two rounded points.
+        e = s if clipped == t else clipped - before
+        # At the bound it is zero; what differs from it by rounding would be taken for a change each time.
+        e = e if abs(e) > limits.tiny else zero
         changed += one if e != move[j] else zero
         moving += one if e != zero else zero
         new[j] = e
-        delta[j] = kept
+        delta[j] = clipped
     return changed, moving
 
 
 @compiled()
-def _differences(new: Array, move: Array, from_zero: bool, index: Indices, amount: Array) -> int:
-    """Where and by how much `new` differs from `move`, or from zero; then move <- new. Returns how often."""
-    zero = new[0] - new[0]
+def _differences(move: Array, from_zero: bool, scratch: _Scratch) -> int:
+    """List where and by how much the new move differs from `move`, or from zero; then move <- new.
+
+    Returns:
+        the length of the list.
+    """
+    new, amount, index = scratch
+    zero = new.dtype.type(0)
     count = 0
     for j in range(new.shape[0]):
         difference = new[j] if from_zero else new[j] - move[j]
+        # Written always and counted only if needed: no branch to mispredict.
         index[count] = j
         amount[count] = difference
         count += 1 if difference != zero else 0
@@ -88,17 +174,16 @@ def _differences(new: Array, move: Array, from_zero: bool, index: Indices, amoun
 
 
 @compiled()
-def _switch(
-    h: Array, side: Array, weight: Array, bend: float, index: Indices, amount: Array
-) -> tuple[int, int]:
-    """Neurons that changed side change it, and the weights by which their rows enter the gradient.
+def _switch(neurons: _Neurons, bend: float, index: Indices, amount: Array) -> tuple[int, int]:
+    """Neurons that changed side change it; listed with the weights by which their rows enter the gradient.
 
-    A neuron at exactly zero counts as inactive.
+    A neuron at exactly zero counts as inactive. `bend` is 1 - slope, by which phi' jumps at zero.
 
     Returns:
         how many, and how many more are active than before.
     """
-    zero = bend - bend
+    h, side, weight = neurons
+    zero = h.dtype.type(0)
     count, more = 0, 0
     for s in range(h.shape[0]):
         if (h[s] > zero) != (side[s] > zero):
@@ -124,88 +209,58 @@ def _finite(h: Array, g: Array) -> bool:
 
 @compiled()
 def _descend(
-    point: tuple[Array, Array, Array, Array, Array],
-    neurons: Array,
-    net: tuple[Array, Array, float],
-    scalars: Array,
-    steps: int,
-    watch: bool,
-    until_broken: bool,
-    scratch: tuple[Array, Array, Indices],
-) -> int:
-    """All steps of one sample; returns the work.
-
-    Args:
-        point: g, delta, move, best and r of the sample.
-        neurons: h, side and weight.
-        net: W, columns, slope.
-        scalars: step, tau, tiny, offset, one and the best margin.
-        scratch: new, amount, index.
-    """
-    (g, delta, move, best, r), (W, columns, slope), (new, amount, index) = point, net, scratch
-    h, side, weight = neurons[0], neurons[1], neurons[2]
-    step, tau, tiny, offset, one = scalars[0], scalars[1], scalars[2], scalars[3], scalars[4]
-    zero = one - one
+    i: int, points: Points, neurons: _Neurons, net: Net, limits: _Limits, rules: Rules, scratch: _Scratch
+) -> tuple[int, float]:
+    """All steps of sample i; returns the work and the best margin."""
+    h, side, weight = neurons
+    g, delta, move, r = points.G[i], points.delta[i], points.move[i], points.R[i]
+    best, smallest, slope = points.best[i], points.best_margin[i], net.slope
+    one, zero = h.dtype.type(1), h.dtype.type(0)
     active, work, m, d = 0, 0, h.shape[0], g.shape[0]
     for s in range(m):
         active += 1 if side[s] > zero else 0
-    for t in range(1, steps + 1):
+    for t in range(1, rules.steps + 1):
+        # The first step was taken outside, so every round begins by moving the preactivations along.
         crossed = _advance(h, r, side)
-        if watch:
-            margin = offset + _margin(h, weight, slope)
-            if margin < scalars[5]:
+        if rules.watch:
+            margin = limits.offset + _margin(h, weight, slope)
+            if margin < smallest:
                 for j in range(d):
                     best[j] = delta[j]
-                scalars[5] = margin
-                if until_broken and margin <= zero:
-                    return work
-        if t == steps:
+                smallest = margin
+                if rules.until_broken and margin <= zero:
+                    return work, smallest
+        if t == rules.steps:
             break
         if crossed > zero:
-            count, more = _switch(h, side, weight, one - slope, index, amount)
+            count, more = _switch(neurons, one - slope, scratch.index, scratch.amount)
             active += more
             work += count * d
             if active == 0 and slope == zero:
                 g[:] = zero  # flat here: what is left of g is rounding
             else:
-                _add_rows(g, W, index, amount, count)
-        changed, moving = _turn(g, delta, move, new, step, tau, tiny, one)
+                _add_rows(g, net.W, scratch.index, scratch.amount, count)
+        changed, moving = _turn(g, delta, move, scratch.new, limits)
         if changed > zero:
+            # Where fewer coordinates move than change, r is cheaper to sum up anew, and sheds its rounding.
             afresh = moving < changed
             if afresh:
                 r[:] = zero
-            count = _differences(new, move, afresh, index, amount)
+            count = _differences(move, afresh, scratch)
             work += count * m
-            _add_rows(r, columns, index, amount, count)
-    return work
+            _add_rows(r, net.columns, scratch.index, scratch.amount, count)
+    return work, smallest
 
 
 @compiled()
-def sign_walk(
-    H: Array,
-    G: Array,
-    delta: Array,
-    move: Array,
-    R: Array,
-    W: Array,
-    columns: Array,
-    weight: Array,
-    slope: float,
-    offset: float,
-    rounding: float,
-    sign: Array,
-    step: Array,
-    tau: Array,
-    steps: int,
-    watch: bool,
-    until_broken: bool,
-    best: Array,
-    best_margin: Array,
-) -> int:
-    """Projected sign descent on sign_i f(x_i), one sample after the other, from its second step on.
+def sign_walk(net: Net, reach: Reach, points: Points, rules: Rules) -> int:
+    r"""Projected sign descent on :math:`y_i f(x_i)`, one sample after the other, from its second step on.
 
-        f(x) = sum_s weight_s phi(h_s) + offset,   h = W x + b,   phi(z) = max(z, slope z)
-        delta <- clip(delta - step sign g, -tau, tau),   g = sign sum_s weight_s phi'(h_s) w_s
+    .. math:: f(x) = \sum_s \text{weight}_s\, \phi(h_s) + \text{offset}, \quad h = W x + b, \quad
+        \phi(z) = \max(z, \text{slope}\, z)
+
+    .. math:: \delta \leftarrow \mathrm{clip}(\delta - \text{step}\, \mathrm{sign}\, g, -\tau, \tau), \quad
+        g = y \sum_s \text{weight}_s\, \phi'(h_s)\, w_s
 
     A step moves h by r = W move. As long as no neuron changes side, g stays as it is, and so does the move
     until a coordinate meets its bound: such a step is one pass over m and over d numbers. When neuron s
@@ -213,42 +268,32 @@ def sign_walk(
     column j to r. The arithmetic is that of dense steps in another order.
 
     Args:
-        H: (n, m) h at the start, out: scratch.
-        G: (n, d) g at the start, out: scratch.
-        delta, move: (n, d) after the first step, and that step.
-        R: (n, m) move W^T, out: scratch.
-        W: (m, d).
-        columns: (d, m) its transpose.
-        weight: (m,).
-        slope, offset: array scalars of their type.
-        rounding: a move below this share of a step is none, for the bound was met up to rounding.
-        sign, step, tau: (n,).
-        steps: of the attack, the first one included.
-        watch: keep every sample's best point.
-        until_broken: leave a sample once its margin is <= 0.
-        best, best_margin: (n, d), (n,) so far, out: with `watch`, of all points met; the margin is NaN where
-            some number was not finite: nothing is said of such a sample.
+        net: the net, all arrays of one type.
+        reach: labels, steps and radii.
+        points: in: the first step; out: the last points in `delta` and, with `watch`, the best ones. A best
+            margin is NaN where some number was not finite: nothing is said of such a sample.
+        rules: `steps` counts the first one.
 
     Returns:
         numbers added into g and r, the work beyond the short passes.
     """
-    n, m = H.shape
-    neurons, scalars = np.empty((3, m), H.dtype), np.ones(6, H.dtype)
-    d = delta.shape[1]
-    scratch = (np.empty(d, H.dtype), np.empty(m + d, H.dtype), np.empty(m + d, np.int64))
-    one = scalars[4]
-    zero = one - one
+    n, m = points.H.shape
+    d, dtype = points.delta.shape[1], points.H.dtype
+    neurons = _Neurons(np.empty(m, dtype), np.empty(m, dtype), np.empty(m, dtype))
+    scratch = _Scratch(np.empty(d, dtype), np.empty(m + d, dtype), np.empty(m + d, np.int64))
+    one, zero = dtype.type(1), dtype.type(0)
     work = 0
     for i in range(n):
-        if until_broken and best_margin[i] <= zero:
+        if rules.until_broken and points.best_margin[i] <= zero:
             continue
-        scalars[0], scalars[1], scalars[3], scalars[5] = step[i], tau[i], sign[i] * offset, best_margin[i]
-        scalars[2] = step[i] * rounding
+        sign, step = reach.sign[i], reach.step[i]
         for s in range(m):
-            neurons[0, s] = H[i, s]
-            neurons[1, s] = one if H[i, s] > zero else -one
-            neurons[2, s] = sign[i] * weight[s]
-        point = (G[i], delta[i], move[i], best[i], R[i])
-        work += _descend(point, neurons, (W, columns, slope), scalars, steps, watch, until_broken, scratch)
-        best_margin[i] = scalars[5] if _finite(neurons[0], G[i]) else np.nan
+            h = points.H[i, s]
+            neurons.h[s] = h
+            neurons.side[s] = one if h > zero else -one
+            neurons.weight[s] = sign * net.weight[s]
+        limits = _Limits(step, reach.tau[i], step * rules.rounding, sign * net.offset)
+        more, margin = _descend(i, points, neurons, net, limits, rules, scratch)
+        work += more
+        points.best_margin[i] = margin if _finite(neurons.h, points.G[i]) else np.nan
     return work

@@ -35,7 +35,8 @@ class Walk:
 
     Args:
         hinges: the net and the labels.
-        step, tau: (n,) length of a step and radius.
+        step: (n,) lengths of a step.
+        tau: (n,) radii.
         steps: their number.
         keep_best: return the best point of every sample.
         until_broken: leave it once its margin is <= 0.
@@ -44,7 +45,7 @@ class Walk:
     def __init__(
         self, hinges: Hinges, step: Tensor, tau: Tensor, steps: int, *, keep_best: bool, until_broken: bool
     ) -> None:
-        self._net, self._step, self._tau, self._steps = hinges, step, tau, steps
+        self._hinges, self._step, self._tau, self._steps = hinges, step, tau, steps
         self._keep_best, self._until_broken, self._watch = keep_best, until_broken, keep_best or until_broken
         self._W, self._weight = hinges.W.detach().contiguous(), hinges.weight.detach().contiguous()
         self._columns = self._W.T.contiguous()
@@ -62,10 +63,10 @@ class Walk:
         first, chunk = (max(1, size // x.shape[1]) for size in (FIRST, CHUNK))
         while low < len(x) and share < LIMIT:
             rows = slice(low, min(len(x), low + (chunk if low else first)))
-            found = self._walk(x[rows], delta[rows], rows, last[rows], best[rows], margin[rows])
-            if found is None:
+            cost = self._walk(x[rows], delta[rows], rows, last[rows], best[rows], margin[rows])
+            if cost is None:
                 break
-            low, share = rows.stop, found
+            low, share = rows.stop, cost
         return (best if self._keep_best else last)[:low], margin[:low]
 
     def _walk(
@@ -75,18 +76,19 @@ class Walk:
 
         None if something is not finite: then nothing is said of these samples.
         """
-        from karat.attacks.signs.steps import sign_walk  # Numba takes a second to import
+        from karat.attacks.signs.steps import Net, Points, Reach, Rules, sign_walk  # Numba takes a second
         from karat.core.compiled import scalar_like
 
-        W, columns, weight, slope = self._W, self._columns, self._weight, self._net.slope
-        sign, step, tau = (t[rows].contiguous() for t in (self._net.sign, self._step, self._tau))
-        offset = self._net.offset.detach()
-        H = torch.addmm(self._net.bias.detach(), x + start, columns)
+        W, columns, weight, slope = self._W, self._columns, self._weight, self._hinges.slope
+        sign, step, tau = (t[rows].contiguous() for t in (self._hinges.sign, self._step, self._tau))
+        offset = self._hinges.offset.detach()
+        H = torch.addmm(self._hinges.bias.detach(), x + start, columns)
         active = H > 0
         G = (torch.where(active, weight, slope * weight) * sign.unsqueeze(1)) @ W
         torch.mul(sign, torch.where(active, H, slope * H) @ weight + offset, out=best_margin)
         if not bool(torch.isfinite(G.sum(dim=1) + best_margin).all()):
             return None
+        # The first step is a dense one; the walk goes on from there.
         bound = tau.unsqueeze(1)
         torch.clamp(torch.addcmul(start, G.sign(), step.unsqueeze(1), value=-1), -bound, bound, out=last)
         if self._until_broken:
@@ -95,26 +97,23 @@ class Walk:
         if self._watch:
             best.copy_(start)
         move = last - start
+        arrays = (H, G, last, move, move @ columns, best, best_margin)
         work = sign_walk(
-            H=H.numpy(),
-            G=G.numpy(),
-            delta=last.numpy(),
-            move=move.numpy(),
-            R=(move @ columns).numpy(),
-            W=W.numpy(),
-            columns=columns.numpy(),
-            weight=weight.numpy(),
-            slope=scalar_like(slope, x),
-            offset=scalar_like(float(offset), x),
-            rounding=scalar_like(ROUNDING * torch.finfo(x.dtype).eps, x),
-            sign=sign.numpy(),
-            step=step.numpy(),
-            tau=tau.numpy(),
-            steps=self._steps,
-            watch=self._watch,
-            until_broken=self._until_broken,
-            best=best.numpy(),
-            best_margin=best_margin.numpy(),
+            Net(
+                W.numpy(),
+                columns.numpy(),
+                weight.numpy(),
+                scalar_like(slope, x),
+                scalar_like(float(offset), x),
+            ),
+            Reach(sign.numpy(), step.numpy(), tau.numpy()),
+            Points(*(tensor.numpy() for tensor in arrays)),
+            Rules(
+                self._steps,
+                self._watch,
+                self._until_broken,
+                scalar_like(ROUNDING * torch.finfo(x.dtype).eps, x),
+            ),
         )
         if bool(best_margin.isnan().any()):
             return None
