@@ -10,10 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from karat.core.compiled import compiled
-
-Array = NDArray[np.floating]
-Indices = NDArray[np.int64]
+from karat.core.compiled import Array, Indices, Number, compiled
 
 # Neurons looked at together for a change of side: a few vector registers.
 _BLOCK = 64
@@ -27,7 +24,7 @@ class Net(NamedTuple):
 
     b: Array
     w: Array
-    slope: float
+    slope: Number
     G: Array
     c: float
 
@@ -100,7 +97,7 @@ class _Trace(NamedTuple):
 
 
 @compiled(reorder=True)
-def _dot(x: Array, y: Array) -> float:
+def _dot(x: Array, y: Array) -> Number:
     """<x, y>, summed on vector registers."""
     total = x[0] * y[0]
     for s in range(1, x.shape[0]):
@@ -109,7 +106,7 @@ def _dot(x: Array, y: Array) -> float:
 
 
 @compiled(reorder=True)
-def _advance(v: Array, q: Array, p: Array, side: Array, shrink: float, pull: float) -> float:
+def _advance(v: Array, q: Array, p: Array, side: Array, shrink: Number, pull: Number) -> Number:
     """v <- shrink v + pull q; returns how many neurons are no longer strictly on their side."""
     one, zero = v.dtype.type(1), v.dtype.type(0)
     # Counted in the arrays' type: an integer would not share their vector registers.
@@ -141,7 +138,7 @@ def _find(v: Array, p: Array, side: Array, m: int, found: Indices) -> int:
 
 
 @compiled()
-def _add_row(q: Array, row: Array, weight: float) -> None:
+def _add_row(q: Array, row: Array, weight: Number) -> None:
     """q <- q + weight row; q may be longer, by its padding."""
     for s in range(row.shape[0]):
         q[s] += weight * row[s]
@@ -180,7 +177,7 @@ def _change_side(
 
 
 @compiled(reorder=True)
-def _output(v: Array, p: Array, w: Array, slope: float) -> float:
+def _output(v: Array, p: Array, w: Array, slope: Number) -> Number:
     """sum_s w_s phi(v_s + p_s), the output without its bias."""
     zero = v.dtype.type(0)
     total = zero
@@ -191,7 +188,7 @@ def _output(v: Array, p: Array, w: Array, slope: float) -> float:
 
 
 @compiled()
-def _remember(best: Array, v: Array, z: Array, base: float, rest: Array) -> None:
+def _remember(best: Array, v: Array, z: Array, base: Number, rest: Array) -> None:
     """best <- (v, u) of the present point, u = base z + rest."""
     for s in range(z.shape[0]):
         best[0, s] = v[s]

@@ -1,16 +1,11 @@
 """Gradient weights of the neurons before an attack, in one pass."""
 
-import numpy as np
-from numpy.typing import NDArray
-
-from karat.core.compiled import compiled
-
-Array = NDArray[np.floating]
+from karat.core.compiled import Array, Number, compiled
 
 
 @compiled(reorder=True)
 def gradient_weights(
-    P: Array, b: Array, w: Array, slope: float, diagonal: Array, Z: Array, size: Array
+    P: Array, b: Array, w: Array, slope: Number, diagonal: Array, Z: Array, size: Array
 ) -> None:
     r"""Gradient weights :math:`z_{is} = w_s \phi'(P_{is} + b_s)`, and :math:`\sum_s z_{is}^2 G_{ss}`.
 

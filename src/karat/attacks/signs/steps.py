@@ -6,12 +6,8 @@ Numbers like `h.dtype.type(0)` are zeros of the array's own type: a bare 0 would
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from karat.core.compiled import compiled
-
-Array = NDArray[np.floating]
-Indices = NDArray[np.int64]
+from karat.core.compiled import Array, Indices, Number, compiled
 
 
 class Net(NamedTuple):
@@ -20,8 +16,8 @@ class Net(NamedTuple):
     W: Array
     columns: Array
     weight: Array
-    slope: float
-    offset: float
+    slope: Number
+    offset: Number
 
 
 class Reach(NamedTuple):
@@ -55,7 +51,7 @@ class Rules(NamedTuple):
     steps: int
     watch: bool
     until_broken: bool
-    rounding: float
+    rounding: Number
 
 
 class _Neurons(NamedTuple):
@@ -71,20 +67,20 @@ class _Scratch(NamedTuple):
 
     new: Array
     amount: Array
-    index: Indices
+    which: Indices
 
 
 class _Limits(NamedTuple):
     """Of one sample: length of a step, radius, largest move that is only rounding, signed output offset."""
 
-    step: float
-    tau: float
-    tiny: float
-    offset: float
+    step: Number
+    tau: Number
+    tiny: Number
+    offset: Number
 
 
 @compiled(reorder=True)
-def _advance(h: Array, r: Array, side: Array) -> float:
+def _advance(h: Array, r: Array, side: Array) -> Number:
     """h <- h + r; returns how many neurons are no longer strictly on their side."""
     one, zero = h.dtype.type(1), h.dtype.type(0)
     # Counted in the arrays' type: an integer would not share their vector registers.
@@ -97,7 +93,7 @@ def _advance(h: Array, r: Array, side: Array) -> float:
 
 
 @compiled(reorder=True)
-def _margin(h: Array, weight: Array, slope: float) -> float:
+def _margin(h: Array, weight: Array, slope: Number) -> Number:
     """sum_s weight_s max(h_s, slope h_s), the margin without its offset."""
     zero = h.dtype.type(0)
     total = zero
@@ -125,7 +121,7 @@ def _add_rows(total: Array, matrix: Array, index: Indices, amount: Array, count:
 
 
 @compiled(reorder=True)
-def _turn(g: Array, delta: Array, move: Array, new: Array, limits: _Limits) -> tuple[float, float]:
+def _turn(g: Array, delta: Array, move: Array, new: Array, limits: _Limits) -> tuple[Number, Number]:
     """delta <- clip(delta - step sign g, -tau, tau); the move made goes to `new`.
 
     Returns:
@@ -154,7 +150,7 @@ def _turn(g: Array, delta: Array, move: Array, new: Array, limits: _Limits) -> t
 
 
 @compiled()
-def _differences(move: Array, from_zero: bool, scratch: _Scratch) -> int:
+def _differences(move: Array, from_zero: bool | np.bool_, scratch: _Scratch) -> int:
     """List where and by how much the new move differs from `move`, or from zero; then move <- new.
 
     Returns:
@@ -174,7 +170,7 @@ def _differences(move: Array, from_zero: bool, scratch: _Scratch) -> int:
 
 
 @compiled()
-def _switch(neurons: _Neurons, bend: float, index: Indices, amount: Array) -> tuple[int, int]:
+def _switch(neurons: _Neurons, bend: Number, index: Indices, amount: Array) -> tuple[int, int]:
     """Neurons that changed side change it; listed with the weights by which their rows enter the gradient.
 
     A neuron at exactly zero counts as inactive. `bend` is 1 - slope, by which phi' jumps at zero.
@@ -210,7 +206,7 @@ def _finite(h: Array, g: Array) -> bool:
 @compiled()
 def _descend(
     i: int, points: Points, neurons: _Neurons, net: Net, limits: _Limits, rules: Rules, scratch: _Scratch
-) -> tuple[int, float]:
+) -> tuple[int, Number]:
     """All steps of sample i; returns the work and the best margin."""
     h, side, weight = neurons
     g, delta, move, r = points.G[i], points.delta[i], points.move[i], points.R[i]
@@ -233,13 +229,13 @@ def _descend(
         if t == rules.steps:
             break
         if crossed > zero:
-            count, more = _switch(neurons, one - slope, scratch.index, scratch.amount)
+            count, more = _switch(neurons, one - slope, scratch.which, scratch.amount)
             active += more
             work += count * d
             if active == 0 and slope == zero:
                 g[:] = zero  # flat here: what is left of g is rounding
             else:
-                _add_rows(g, net.W, scratch.index, scratch.amount, count)
+                _add_rows(g, net.W, scratch.which, scratch.amount, count)
         changed, moving = _turn(g, delta, move, scratch.new, limits)
         if changed > zero:
             # Where fewer coordinates move than change, r is cheaper to sum up anew, and sheds its rounding.
@@ -248,7 +244,7 @@ def _descend(
                 r[:] = zero
             count = _differences(move, afresh, scratch)
             work += count * m
-            _add_rows(r, net.columns, scratch.index, scratch.amount, count)
+            _add_rows(r, net.columns, scratch.which, scratch.amount, count)
     return work, smallest
 
 

@@ -1,15 +1,11 @@
 """One gradient step of the hidden weights, carried out on inner products."""
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from karat.attacks.inner_products.dense import Perturbed
-from karat.core.compiled import compiled
+from karat.core.compiled import Array, compiled
 from karat.reductions.span.symmetric_update import add_symmetric
-
-Array = NDArray[np.floating]
 
 # Matrix products run up to a third faster when rows have a multiple of this many numbers.
 _LANES = 16

@@ -1,12 +1,8 @@
 """G <- shrink G + T + T^T, in place: the symmetric half of a product is enough."""
 
-import numpy as np
-from numpy.typing import NDArray
 from torch import Tensor
 
-from karat.core.compiled import compiled, scalar_like
-
-Array = NDArray[np.floating]
+from karat.core.compiled import Array, compiled, scalar_like
 
 # Four is a tile the compiler turns into register shuffles; larger tiles fall back to scalar moves.
 _TILE = 4

@@ -1,11 +1,6 @@
 """The residuals' weights of the neurons at the attacked points, in one pass."""
 
-import numpy as np
-from numpy.typing import NDArray
-
-from karat.core.compiled import compiled
-
-Array = NDArray[np.floating]
+from karat.core.compiled import Array, compiled
 
 
 @compiled()
