@@ -7,9 +7,9 @@ from torch import Tensor
 
 from karat.attacks.ray.ray import Ray, ray_in_ball
 from karat.attacks.ray.search import past_crossing, search_ray
-from karat.core.checks import require_integer
 from karat.core.classifier import Classifier
 from karat.core.norms import norm, unit
+from karat.core.ranges import Count, checked
 from karat.core.region import Region
 
 
@@ -72,6 +72,7 @@ def first_crossing(
 
 
 @dataclass(frozen=True, kw_only=True)
+@checked
 class GradientStep:
     """One step along the gradient, just past the first sign change if the ball reaches it.
 
@@ -87,10 +88,7 @@ class GradientStep:
     Ref: lazy, Thm 3.1
     """
 
-    points: int = 64
-
-    def __post_init__(self) -> None:
-        require_integer(self.points, "points", "GradientStep", minimum=1)
+    points: Count = 64
 
     def __call__(
         self,

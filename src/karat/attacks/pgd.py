@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal
 
 import torch
 from torch import Tensor
@@ -11,11 +11,11 @@ from karat.attacks.method import Method, require_generator
 from karat.attacks.routes import route
 from karat.attacks.signs.walk import Walk, walkable_hinges
 from karat.core.ball import Ball
-from karat.core.checks import require_choice, require_integer, require_number
 from karat.core.classifier import Classifier
 from karat.core.hinges import Hinges
 from karat.core.losses import Loss
 from karat.core.norms import per_sample
+from karat.core.ranges import Count, Positive, checked
 from karat.core.region import Region
 
 Gradient = Literal["steepest", "normalised", "sign", "raw"]
@@ -27,15 +27,17 @@ PATH = 2.5
 
 
 @dataclass(frozen=True, kw_only=True)
+@checked
 class PGD:
-    """Repeated small steps against the margin's gradient, each followed by the projection to the ball.
+    r"""Repeated small steps against the margin's gradient, each followed by the projection to the ball.
 
-        delta_{t+1} = Project(delta_t - step * direction(grad margin(x + delta_t)))
+    .. math:: \delta_{t+1} = \mathrm{Project}\big(\delta_t - \text{step} \cdot
+        \mathrm{direction}(\nabla\, \text{margin}(x + \delta_t))\big)
 
     Args:
         steps: gradient steps of one run.
-        step: absolute length of a step; or step_ratio: its length as a share of each sample's tau (2.5 /
-            steps unless one of them is given).
+        step: absolute length of a step.
+        step_ratio: its length as a share of each sample's tau instead; 2.5 / steps if neither is given.
         gradient: "steepest" moves to the extreme point of an l_p ball of radius `step`, p being the ball's
             own; "normalised" does so for l_2, "sign" for l_inf, whatever the ball; "raw" uses the gradient.
         loss: with "raw", weight the gradient by -loss'(margin), i.e. ascend the loss instead of the margin.
@@ -52,27 +54,20 @@ class PGD:
     Ref: lazy, Alg 1
     """
 
-    steps: int = 20
-    step: float | None = None
-    step_ratio: float | None = None
+    steps: Count = 20
+    step: Positive | None = None
+    step_ratio: Positive | None = None
     gradient: Gradient = "steepest"
     loss: Loss | None = None
-    restarts: int = 1
+    restarts: Count = 1
     random_start: bool = False
     start: Method | None = None
     keep: Keep = "best"
     until_broken: bool = False
 
     def __post_init__(self) -> None:
-        require_integer(self.steps, "steps", "PGD", minimum=1)
-        require_integer(self.restarts, "restarts", "PGD", minimum=1)
-        require_choice(self.gradient, "gradient", "PGD", get_args(Gradient))
-        require_choice(self.keep, "keep", "PGD", get_args(Keep))
         if self.step is not None and self.step_ratio is not None:
             raise ValueError("`PGD` takes `step` or `step_ratio`, not both.")
-        for name in ("step", "step_ratio"):
-            if getattr(self, name) is not None:
-                require_number(getattr(self, name), name, "PGD", positive=True)
         if self.loss is not None and self.gradient != "raw":
             raise ValueError(
                 f'`loss` of `PGD` changes nothing unless `gradient` is "raw", got {self.gradient!r}.'

@@ -13,7 +13,7 @@ from karat.core.norms import exponent, norm, per_sample, rows
 
 @dataclass(frozen=True, eq=False)  # a tensor radius has no truth value for the generated comparison
 class Ball:
-    """All perturbations delta with |delta|_p <= tau (and low <= x + delta <= high when a box is given).
+    r"""All perturbations :math:`\|\delta\|_p \le \tau`, with a box also :math:`\text{low} \le x + \delta \le \text{high}`.
 
     Args:
         p: 1, 2 or inf.
@@ -122,7 +122,7 @@ class Ball:
         return delta.sign() * threshold_to_budget(size, size, tau).reshape(delta.shape)
 
     def extreme_point(self, g: Tensor, x: Tensor | None = None) -> Tensor:
-        """argmax over the set of <g, delta>, per sample; zero where g is zero.
+        r"""The point of the set with the largest :math:`\langle g, \delta\rangle`, per sample; zero where g is.
 
         Reading: for p = 1 the first coordinate of largest |g| takes the whole radius.
         """

@@ -16,10 +16,10 @@ _UNIT = 1e-4
 
 @dataclass(frozen=True)
 class Cap:
-    """All delta with |x + delta|_2 = 1 and |delta|_2 <= tau, for |x|_2 = 1.
+    r"""All :math:`\delta` with :math:`\|x + \delta\|_2 = 1` and :math:`\|\delta\|_2 \le \tau`, around unit x.
 
-    In angles the set is {u : angle(u, x) <= 2 arcsin(tau/2)}. It is no ball: every operation needs x, and
-    projections end on the sphere.
+    In angles it is the set :math:`\{u : \angle(u, x) \le 2 \arcsin(\tau/2)\}`. It is no ball: every operation
+    needs x, and projections end on the sphere.
 
     Args:
         tau: chordal radius in [0, 2]; 2 is the whole sphere.
@@ -113,9 +113,14 @@ class Cap:
 
 
 def require_compatible(x: Tensor, y: Tensor, tau: float) -> None:
-    """Refuse caps of points with different labels that meet, naming the two offending points.
+    r"""Refuse caps of points with different labels that meet, naming the two offending points.
 
-    Caps of angle 2 arcsin(tau/2) meet when the angle between their centres is at most twice that.
+    Caps of angle :math:`2 \arcsin(\tau/2)` meet when the angle between their centres is at most twice that.
+
+    Args:
+        x: (n, d) unit vectors.
+        y: (n,) labels +-1.
+        tau: chordal radius of the caps.
 
     Ref: convergence, Def 3.1
     """

@@ -64,6 +64,12 @@ def require_number(
 def require_integer(value: Any, name: str, owner: str, *, minimum: int | None = None) -> int:
     """Return `value` as an int if it is a whole number at least `minimum`.
 
+    Args:
+        value: what was given.
+        name: of the argument, for the message.
+        owner: of the argument, for the message.
+        minimum: the least value allowed.
+
     >>> require_integer(0, "d", "NoisyMixture", minimum=1)
     Traceback (most recent call last):
     ...
@@ -108,6 +114,11 @@ def require_settings(config: Any, *, infinite: Collection[str] = ()) -> None:
 def require_share(value: Any, name: str, owner: str) -> float:
     """Return `value` as a float if it lies strictly between 0 and 1.
 
+    Args:
+        value: what was given.
+        name: of the argument, for the message.
+        owner: of the argument, for the message.
+
     >>> require_share(1, "p_fail", "Config")
     Traceback (most recent call last):
     ...
@@ -122,6 +133,11 @@ def require_share(value: Any, name: str, owner: str) -> float:
 def require_even(value: Any, name: str, owner: str) -> int:
     """Return the number of neurons as an int if it is even and at least 2.
 
+    Args:
+        value: what was given.
+        name: of the argument, for the message.
+        owner: of the argument, for the message.
+
     >>> require_even(7, "m", "paired")
     Traceback (most recent call last):
     ...
@@ -135,6 +151,12 @@ def require_even(value: Any, name: str, owner: str) -> int:
 def require_choice(value: Any, name: str, owner: str, choices: Collection[Any]) -> Any:
     """Return `value` if it is one of `choices`; the message lists them.
 
+    Args:
+        value: what was given.
+        name: of the argument, for the message.
+        owner: of the argument, for the message.
+        choices: what is allowed.
+
     >>> require_choice("l3", "norm", "Ball", ["l1", "l2"])
     Traceback (most recent call last):
     ...
@@ -147,7 +169,12 @@ def require_choice(value: Any, name: str, owner: str, choices: Collection[Any]) 
 
 
 def require_shape(tensor: Tensor, name: str, shape: tuple[int | None, ...]) -> Tensor:
-    """Return `tensor` if its shape matches, `None` standing for any length.
+    """Return `tensor` if its shape matches.
+
+    Args:
+        tensor: what was given.
+        name: of the argument, for the message.
+        shape: what it must be, `None` standing for any length.
 
     >>> import torch
     >>> require_shape(torch.zeros(3, 2), "x", (None, 5))
