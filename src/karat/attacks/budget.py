@@ -22,7 +22,7 @@ def is_half(dtype: torch.dtype) -> bool:
 
 
 def tolerance(dtype: torch.dtype, d: int) -> float:
-    """Share of tau that rounding may add to |delta|_p: 4 (2 + sqrt d) rounding units, and at most 1 %.
+    r"""Share of tau that rounding may add to the norm: :math:`4 (2 + \sqrt d)` rounding units, at most 1 %.
 
     That is what scaling and summing d numbers in this type can do.
 

@@ -48,10 +48,14 @@ def minimal_radius(
     which the attack failed (monotone envelope).
 
     Args:
+        classifier: what is attacked.
+        x: (n, ...) inputs.
+        y: (n,) labels.
         ball: norm and box, its tau the largest radius to try.
         method: any attack.
-        rtol: relative width of the final bracket.
+        rtol: relative width at which failure and success are near enough.
         growth: factor between radii before the first success.
+        generator: needed by attacks that draw random numbers.
     """
     require_number(rtol, "rtol", "minimal_radius", positive=True)
     if require_number(growth, "growth", "minimal_radius") <= 1:

@@ -206,7 +206,14 @@ class PGD:
 
 
 def better(delta: Tensor, margin: Tensor, other: Tensor, other_margin: Tensor) -> tuple[Tensor, Tensor]:
-    """Per sample, the perturbation of smaller margin; the first one where they tie."""
+    """Per sample, the perturbation of smaller margin; the first one where they tie.
+
+    Args:
+        delta: (n, ...) perturbations.
+        margin: (n,) their margins.
+        other: (n, ...) others.
+        other_margin: (n,) the margins of those.
+    """
     wins = other_margin < margin
     if bool(wins.all()):
         return other, other_margin

@@ -46,6 +46,14 @@ def perturbations(
 ) -> Tensor:
     """What a method returns; in half precision it searches in float32, and the result is fitted to x's type.
 
+    Args:
+        method: the attack.
+        classifier: what it attacks.
+        x: (n, ...) inputs.
+        y: (n,) labels.
+        ball: the allowed perturbations.
+        generator: needed by attacks that draw random numbers.
+
     Raises:
         BudgetError: if the method leaves its ball, before anything is fitted.
     """
@@ -67,6 +75,7 @@ def trimmed(delta: Tensor, excess: Tensor, ball: Region) -> Tensor:
     Args:
         delta: (n, ...) inside the ball up to rounding.
         excess: (n,) |delta|_p - tau in float64.
+        ball: the allowed perturbations.
     """
     over = excess > 0
     if not bool(over.any()):
@@ -88,6 +97,7 @@ def fitted(delta: Tensor, x: Tensor, ball: Region) -> Tensor:
     Args:
         delta: (n, ...) in float32, inside the ball up to rounding.
         x: (n, ...) inputs.
+        ball: the allowed perturbations.
     """
     inputs, wide = x.double(), delta.double()
     radius, p = ball.radius(wide), ball.p

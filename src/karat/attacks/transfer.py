@@ -40,7 +40,16 @@ def transfer_matrix(
     method: Method,
     generator: torch.Generator | None = None,
 ) -> Transfer:
-    """Every classifier's perturbations on every classifier; each one is attacked once."""
+    """Every classifier's perturbations on every classifier; each one is attacked once.
+
+    Args:
+        classifiers: K of them, with one kind of input and label.
+        x: (n, ...) inputs.
+        y: (n,) labels.
+        ball: the allowed perturbations.
+        method: the attack.
+        generator: needed by attacks that draw random numbers.
+    """
     name = method_name(method)
     correct = torch.stack([classifier.margin(x, y) > 0 for classifier in classifiers])
     wrong = []

@@ -13,7 +13,7 @@ from karat.core.norms import exponent, norm, per_sample, rows
 
 @dataclass(frozen=True, eq=False)  # a tensor radius has no truth value for the generated comparison
 class Ball:
-    r"""All perturbations :math:`\|\delta\|_p \le \tau`, with a box also :math:`\text{low} \le x + \delta \le \text{high}`.
+    r"""All perturbations :math:`\|\delta\|_p \le \tau`; with a box x + delta also lies within its bounds.
 
     Args:
         p: 1, 2 or inf.
@@ -122,7 +122,7 @@ class Ball:
         return delta.sign() * threshold_to_budget(size, size, tau).reshape(delta.shape)
 
     def extreme_point(self, g: Tensor, x: Tensor | None = None) -> Tensor:
-        r"""The point of the set with the largest :math:`\langle g, \delta\rangle`, per sample; zero where g is.
+        r"""The point of largest :math:`\langle g, \delta\rangle` in the set, per sample; zero where g is.
 
         Reading: for p = 1 the first coordinate of largest |g| takes the whole radius.
         """

@@ -51,7 +51,7 @@ def quadratic_relu_profile(u: Tensor) -> Tensor:
 
 
 def smoothed_relu_profile(u: Tensor, sigma: float) -> Tensor:
-    r""":math:`u\, \big(\tfrac14 + \tfrac{1}{2\pi} \arcsin\tfrac{u}{1 + \sigma^2}\big)`, for the smoothed ReLU.
+    r""":math:`u \big(\tfrac14 + \tfrac{1}{2\pi} \arcsin\tfrac{u}{1 + \sigma^2}\big)`, for the smoothed ReLU.
 
     The noise is :math:`N(0, \sigma^2)`; :math:`\phi'` is a Gaussian distribution function, so the expectation
     is an orthant probability.

@@ -76,7 +76,13 @@ def read_state(path: str | Path, *, trust_pickle: bool = False) -> dict[str, Ten
 
 
 def load_model(name: str, checkpoint: str | Path | None, *, trust_pickle: bool = False) -> nn.Module:
-    """The factory's model, filled from a checkpoint (left as the factory made it when None), in eval mode."""
+    """The factory's model, filled from a checkpoint, in eval mode.
+
+    Args:
+        name: of the factory, as `build_model` takes it.
+        checkpoint: the file with its weights; None leaves the model as the factory made it.
+        trust_pickle: open files that may run code.
+    """
     model = build_model(name)
     if checkpoint is not None:
         fill_model(model, read_state(checkpoint, trust_pickle=trust_pickle), checkpoint)
@@ -89,6 +95,11 @@ def fill_model(model: nn.Module, state: Mapping[str, Tensor], source: str | Path
 
     A prefix that DataParallel, torch.compile or Lightning put before every name is taken off where the model
     does not know it. The model keeps its own number type: float64 weights are rounded into a float32 model.
+
+    Args:
+        model: filled in place.
+        state: its tensors by name.
+        source: where they come from, for the message.
     """
     try:
         own = model.state_dict()

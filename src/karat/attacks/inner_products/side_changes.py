@@ -17,9 +17,14 @@ _BLOCK = 64
 
 
 class Net(NamedTuple):
-    """Biases b and scaled output weights w (m,), slope below zero, Gram matrix G (m, m), output bias c.
+    """A two-layer net up to rotation.
 
-    The slope is an array scalar of the arrays' type, the output bias a float64.
+    Args:
+        b: (m,) hidden biases.
+        w: (m,) scaled output weights.
+        slope: of the activation below zero, an array scalar of the arrays' type.
+        G: (m, m) inner products of the hidden weights.
+        c: output bias, float64.
     """
 
     b: Array
@@ -30,10 +35,15 @@ class Net(NamedTuple):
 
 
 class Samples(NamedTuple):
-    """n samples: products P (n, m) = <w_s, x_i>, Q (n, m) = Z G at the start, and float64 numbers (n,).
+    """The points to attack, and how far.
 
-    These are the label whose margin is lowered, the radius of the ball, the length of a step, and the squared
-    gradient norm up to which a gradient counts as zero.
+    Args:
+        P: (n, m) products <w_s, x_i>.
+        Q: (n, m) Z G at the start.
+        sign: (n,) float64, labels whose margin is lowered.
+        radius: (n,) float64, of the ball.
+        length: (n,) float64, of a step.
+        floor: (n,) float64, squared gradient norm up to which a gradient counts as zero.
     """
 
     P: Array
@@ -45,10 +55,15 @@ class Samples(NamedTuple):
 
 
 class Attacked(NamedTuple):
-    """What is written: products H, coefficients U of delta, gradient weights Z, activations F, outputs f.
+    """What is written about the attacked points.
 
-    Z (n, m) also holds the gradient weights at the start. f (n,) is F w, and not finite where some number of
-    the attack was not: then nothing is known of the sample.
+    Args:
+        H: (n, m) products <w_s, x_i + delta_i>.
+        U: (n, m) coefficients of delta_i = W^T u_i.
+        Z: (n, m) gradient weights, in: at the start, out: at the end.
+        F: (n, m) activations phi.
+        f: (n,) outputs F w; not finite where some number of the attack was not, and then nothing is known of
+            the sample.
     """
 
     H: Array
@@ -59,7 +74,13 @@ class Attacked(NamedTuple):
 
 
 class Rules(NamedTuple):
-    """Number of steps; whether to end at the best point met; whether to leave a sample once it is broken."""
+    """How long the attack goes on.
+
+    Args:
+        steps: of the attack.
+        keep_best: end at the point of smallest margin met instead of the last one.
+        until_broken: leave a sample once its margin is <= 0.
+    """
 
     steps: int
     keep_best: bool

@@ -11,7 +11,15 @@ from karat.core.compiled import Array, Indices, Number, compiled
 
 
 class Net(NamedTuple):
-    """Hidden weights (m, d) and their transpose, output weights (m,); slope and offset, array scalars."""
+    """A net of hinges.
+
+    Args:
+        W: (m, d) hidden weights.
+        columns: (d, m) their transpose, contiguous.
+        weight: (m,) output weights.
+        slope: of phi below zero, an array scalar.
+        offset: of the output, an array scalar.
+    """
 
     W: Array
     columns: Array
@@ -21,7 +29,13 @@ class Net(NamedTuple):
 
 
 class Reach(NamedTuple):
-    """Labels +-1, length of a step and radius of the ball, each (n,)."""
+    """Which way samples go, and how far.
+
+    Args:
+        sign: (n,) labels +-1.
+        step: (n,) lengths of a step.
+        tau: (n,) radii.
+    """
 
     sign: Array
     step: Array
@@ -31,9 +45,14 @@ class Reach(NamedTuple):
 class Points(NamedTuple):
     """Where the walk of n samples begins, what it works on, and where it ends.
 
-    H (n, m) preactivations and G (n, d) signed gradients at the start, then scratch; delta and move (n, d):
-    the point after the first step, and that step; R (n, m) = move W^T, then scratch; best (n, d) and
-    best_margin (n,): so far, then of all points met where they are watched.
+    Args:
+        H: (n, m) preactivations at the start.
+        G: (n, d) signed gradients at the start, then scratch.
+        delta: (n, d) perturbations after the first step, then at the end.
+        move: (n, d) that first step, then scratch.
+        R: (n, m) move W^T, then scratch.
+        best: (n, d) best perturbations so far, then of all points met where they are watched.
+        best_margin: (n,) their margins.
     """
 
     H: Array
@@ -46,7 +65,14 @@ class Points(NamedTuple):
 
 
 class Rules(NamedTuple):
-    """How long to walk, what to watch, and the share of a step below which a move is none."""
+    """How long to walk, and what to watch.
+
+    Args:
+        steps: of the attack, the first one included.
+        watch: keep every sample's best point.
+        until_broken: leave a sample once its margin is <= 0.
+        rounding: a move below this share of a step is none, for the bound was met up to rounding.
+    """
 
     steps: int
     watch: bool
