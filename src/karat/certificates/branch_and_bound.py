@@ -27,7 +27,14 @@ _CHUNK = 4e6  # entries of one (domains, neurons + inputs) table
 
 @dataclass(frozen=True, eq=False)
 class Search:
-    """What a search knows: lower <= worst margin <= upper, the witness (d,) of upper, domains looked at."""
+    """What a search knows of the worst margin.
+
+    Args:
+        lower: bound from below.
+        upper: margin of the witness.
+        delta: (d,) the witness.
+        domains: number of domains looked at.
+    """
 
     lower: float
     upper: float
@@ -87,9 +94,10 @@ def branch_and_bound(
 
     Args:
         problem: one sample.
-        seconds, domains: limits of the search, the second up to one batch of domains and whatever the
-            machine's speed.
-        upper, delta: a known witness.
+        seconds: limit of the search.
+        domains: limit of the search that does not depend on the machine's speed, up to one batch of domains.
+        upper: margin of a known witness.
+        delta: (d,) that witness.
         alpha: (m,) slopes to start from.
         precise: search for the value up to this absolute error instead of its sign.
         tie: margin that counts as zero once a witness comes as near.

@@ -27,7 +27,13 @@ class Lines:
 
 
 def lines_of(profile: Profile, low: Tensor, high: Tensor) -> Lines:
-    """The lines of the convex and the concave envelope at the middle of [low, high], sound after rounding."""
+    """The lines of the convex and the concave envelope at the middle of [low, high], sound after rounding.
+
+    Args:
+        profile: psi.
+        low: lower ends of the intervals, of any shape.
+        high: upper ends.
+    """
     middle, sides = (low + high) / 2, []
     for sign in (1.0, -1.0):
         c = torch.full_like(low, sign)
@@ -45,6 +51,7 @@ def deep_bound(chain: Chain, x: Tensor, rows: Tensor, sample: Tensor, ball: Ball
         x: (n, ...) float64.
         rows: (N, outputs).
         sample: (N,) the sample each row belongs to.
+        ball: the allowed perturbations.
 
     Returns:
         bounds from intervals alone, and from pulling lines back, both with rounding charged.

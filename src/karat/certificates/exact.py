@@ -22,6 +22,13 @@ def solve_domain(
 
     Hulls of curved functions are tables, refined around the last answer and solved again: the slopes converge
     to those of the true envelopes.
+
+    Args:
+        space: the search space.
+        low: (1, U) lower ends of the domain.
+        high: (1, U) upper ends.
+        alpha: (1, U) slopes to start from.
+        seconds: time limit of the cone solver.
     """
     profile = space.problem.profile
     hulls = space.hulls(low, high)

@@ -141,7 +141,13 @@ class Affine:
         return torch.ones_like(functional.conv2d(ones, weight, None, *place)) * largest
 
     def pull_back(self, coefficient: Tensor, shape: torch.Size, *, absolute: bool = False) -> Tensor:
-        """L' (or |L|') applied to (N, ...) rows over outputs: rows over inputs of the given shape."""
+        """The transpose of L applied to rows over outputs: rows over inputs.
+
+        Args:
+            coefficient: (N, ...) rows over outputs.
+            shape: of one input.
+            absolute: of |L| instead.
+        """
         with torch.enable_grad():
             zero = torch.zeros((len(coefficient), *shape), dtype=torch.float64, requires_grad=True)
             image = self.absolute(zero) if absolute else self.forward(zero)

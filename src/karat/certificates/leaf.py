@@ -39,17 +39,23 @@ class _Rows:
 def solve_leaf(
     space: Space, hulls: Hull, low: Tensor, high: Tensor, seconds: float
 ) -> tuple[Tensor, Tensor] | None:
-    """Optimal slopes (U,) and answer (k,) of a domain's relaxation, or None if it is too large or fails.
+    r"""Optimal slopes (U,) and answer (k,) of a domain's relaxation, or None if it is too large or fails.
 
-        minimise <fixed, delta> + sum_s e_s  s.t.  e_s >= h_k + slope_k (z_s + <w_s, delta>), every line k of
-        hull s,  low <= z + W delta <= high,  delta in the ball (and box)
+    The epigraph variables e lie above every line k of the hull of their neuron:
 
-    Neurons whose hull is one line join the linear part. The slopes are read off the multipliers: sum_k
-    lambda_k slope_k + (upper) - (lower). They are a proposal only: the bound itself is `Space.bound`.
+    .. math:: \min\ \langle\text{fixed}, \delta\rangle + \sum_s e_s \quad \text{s.t.} \quad
+        e_s \ge h_k + \text{slope}_k (z_s + \langle w_s, \delta\rangle), \quad
+        \text{low} \le z + W \delta \le \text{high}, \quad \delta \in \text{ball (and box)}
+
+    Neurons whose hull is one line join the linear part. The slopes are read off the multipliers: their mean
+    over the lines, weighted by the lines' multipliers, plus that of `high`, minus that of `low`. They are a
+    proposal only: the bound itself is `Space.bound`.
 
     Args:
+        space: the search space.
         hulls: (1, U, P) of the domain.
-        low, high: (U,).
+        low: (U,) lower ends of the domain.
+        high: (U,) upper ends.
         seconds: time limit of the solver.
     """
     W, z, slopes = space.W.numpy(), space.z.numpy(), hulls.slopes[0]

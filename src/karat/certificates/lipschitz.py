@@ -11,7 +11,12 @@ from karat.core.norms import dual_exponent, norm
 
 
 def product_constant(problem: Problem) -> Tensor:
-    """(n,) product bound max|psi'| |W|_op |c|_2 for p = 2, and max|psi'| sum_s |c_s| |w_s|_q otherwise."""
+    r"""(n,) product bounds: :math:`\max|\psi'|\, \|W\|_{op} \|c\|_2` for p = 2, and one summed over neurons.
+
+    .. math:: \max|\psi'|\, \sum_s |c_s|\, \|w_s\|_q
+
+    holds for every p.
+    """
     steep = max(abs(slope) for slope in problem.profile.steepness)
     plain = problem.c.abs() @ norm(problem.W, dual_exponent(problem.ball.p))
     if problem.ball.p == 2:
@@ -46,9 +51,10 @@ def lipschitz_bound(problem: Problem, constant: Tensor) -> Tensor:
 
 
 def secant_bound(problem: Problem, *, rounds: int = 60) -> Tensor:
-    """Lower bounds (n,) from the secant slopes that are possible inside each sample's ball.
+    r"""Lower bounds (n,) from the secants that are possible inside each sample's ball.
 
-        margin(x + delta) - margin(x) = <sum_s c_s t_s w_s, delta>,   t_s in the secant range of neuron s
+    .. math:: \text{margin}(x + \delta) - \text{margin}(x) = \Big\langle \sum_s c_s t_s w_s,
+        \delta\Big\rangle, \qquad t_s \text{ in the secant range of neuron } s
 
     Much narrower ranges than those of the global constant: an unstable ReLU with 0 < z < r has t >= z / r.
     """

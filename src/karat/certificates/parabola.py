@@ -18,8 +18,10 @@ class Graph:
 
     Args:
         profile: psi.
-        c, z: (U,).
-        points, values: (U, P) increasing abscissae and g there.
+        c: (U,) output weights.
+        z: (U,) preactivations at the centre.
+        points: (U, P) increasing abscissae.
+        values: (U, P) of g there.
     """
 
     profile: Profile
@@ -31,8 +33,8 @@ class Graph:
     def steepest_bend(self) -> Tensor:
         """(U,) the least curvature lam for which the tangent at z minus lam (t - z)^2 stays below g."""
         away = self.points - self.z.unsqueeze(1)
-        slope = self.c * self.profile.derivative(self.z)
-        tangent = (self.c * self.profile.value(self.z)).unsqueeze(1) + slope.unsqueeze(1) * away
+        steep = self.c * self.profile.derivative(self.z)
+        tangent = (self.c * self.profile.value(self.z)).unsqueeze(1) + steep.unsqueeze(1) * away
         far = away.abs() > 1e-9 * (1e-3 + self.z.abs().unsqueeze(1))
         need = (tangent - self.values) / torch.where(far, away, 1.0).square()
         return torch.where(far, need, 0.0).amax(dim=1).clamp_min(0)
@@ -95,7 +97,15 @@ class Graph:
 
 
 def graph_of(profile: Profile, c: Tensor, z: Tensor, low: Tensor, high: Tensor) -> Graph:
-    """Tabulate the functions of some neurons: z itself, points around it towards both ends, and the knots."""
+    """Tabulate the functions of some neurons: z itself, points around it towards both ends, and the knots.
+
+    Args:
+        profile: psi.
+        c: (U,) output weights.
+        z: (U,) preactivations at the centre.
+        low: (U,) lower ends of the intervals.
+        high: (U,) upper ends.
+    """
     z = torch.minimum(torch.maximum(z, low), high)
     points = [z, *(z + (high - z) * share for share in _SHARES[:-1])]
     points += [low, high, *(z - (z - low) * share for share in _SHARES[:-1])]

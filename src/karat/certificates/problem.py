@@ -14,7 +14,9 @@ from karat.core.norms import dual_exponent, norm
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """Minimise offset_i + sum_s c_is psi(<w_s, x_i + delta> + b_s) over delta in the ball, for every row i.
+    r"""For every row i, the minimum over :math:`\delta` in the ball of the margin of a two-layer net.
+
+    .. math:: \text{offset}_i + \sum_s c_{is}\, \psi(\langle w_s, x_i + \delta\rangle + b_s)
 
     Args:
         W: (m, d) hidden weights, float64 like all tensors here.

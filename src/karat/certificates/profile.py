@@ -40,7 +40,8 @@ class Profile:
     """A scalar function psi with the shape of its graph.
 
     Args:
-        value, derivative: psi and psi'.
+        value: psi.
+        derivative: psi'.
         knots: increasing points at which a piece ends.
         curvatures: of the len(knots) + 1 pieces, +1 convex, -1 concave, 0 linear.
         steepness: smallest and largest psi' anywhere, infinite where there is none.
@@ -71,7 +72,14 @@ class Profile:
         return list(zip(ends[:-1], ends[1:], self.curvatures, strict=True))
 
     def point_of_derivative(self, slope: Tensor, low: Tensor, high: Tensor, curvature: int) -> Tensor:
-        """The s in [low, high] with psi'(s) nearest to slope, on a piece of the given curvature."""
+        """The s in [low, high] with psi'(s) nearest to a given slope, on a piece of the given curvature.
+
+        Args:
+            slope: what psi' should be.
+            low: lower ends of the intervals.
+            high: upper ends.
+            curvature: +1 or -1.
+        """
         if self.inverse is not None:
             s = self.inverse(slope.clamp(*self.steepness))  # beyond the range of psi' an inverse may be NaN
             return torch.minimum(torch.maximum(s, low), high)

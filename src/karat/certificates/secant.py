@@ -12,10 +12,13 @@ _BISECTIONS = 24
 
 
 def secant_range(profile: Profile, z: Tensor, low: Tensor, high: Tensor) -> tuple[Tensor, Tensor]:
-    """Smallest and largest (psi(s) - psi(z)) / (s - z) over s in [low, high], from outside.
+    r"""Smallest and largest :math:`(\psi(s) - \psi(z)) / (s - z)` over s in [low, high], from outside.
 
     Args:
-        z, low, high: tensors of one shape, low <= z <= high.
+        profile: psi.
+        z: preactivations at the centre, of any shape.
+        low: lower ends of the intervals, at most z.
+        high: upper ends, at least z.
 
     Returns:
         lower and upper slopes; for low = high = z both are psi'(z) up to rounding.

@@ -211,7 +211,7 @@ def deep_gaussian(
     activation: Activation | None = None,
     dtype: torch.dtype = torch.float64,
 ) -> Deep:
-    r"""Convergence's init: entries of A and :math:`W^{(h)}` are :math:`N(0, 2/m)`, those of a :math:`N(0, 1)`.
+    r"""Convergence's init: A and :math:`W^{(h)}` have entries :math:`N(0, 2/m)`, a has :math:`N(0, 1)`.
 
     Args:
         d: input dimension.

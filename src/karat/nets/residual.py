@@ -132,7 +132,7 @@ def wide_resnet(
     """WRN-depth-k: three pre-activation stages of (depth - 4) / 6 blocks with 16k, 32k, 64k filters.
 
     Args:
-        depth: convolutions, 4 more than a multiple of 6.
+        depth: as wide residual networks count it, 4 more than a multiple of 6.
         k: widening factor.
         classes: logits.
         generator: draws the weights.

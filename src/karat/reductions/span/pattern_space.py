@@ -14,9 +14,12 @@ from karat.reductions.span.gaussian_rows import gaussian_rows
 
 @dataclass(frozen=True, eq=False)
 class PatternNet:
-    """A two-layer net in R^d whose inputs are x = M phi, stored in the D coordinates of the patterns.
+    r"""A two-layer net in d dimensions whose inputs are :math:`x = M \phi`, in coordinates of the patterns.
 
-        w_i = M q_i + r_i,   <w_i, x> = <q_i, phi>,   r_i sees weight decay only: r_i(t) = keep r_i(0)
+    .. math:: w_i = M q_i + r_i, \qquad \langle w_i, x\rangle = \langle q_i, \phi\rangle, \qquad
+        r_i(t) = \text{keep} \cdot r_i(0)
+
+    The orthogonal part :math:`r_i` sees weight decay only.
 
     Args:
         net: q as its W (m, D).

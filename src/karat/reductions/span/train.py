@@ -29,9 +29,9 @@ def train_exact(
     refresh_every: int | None = None,
     form: Form = "auto",
 ) -> ExactRun:
-    """Run the trainer's own gradient descent on inner products: the same path, up to rounding.
+    r"""Run the trainer's own gradient descent on inner products: the same path, up to rounding.
 
-        P = X W^T,   G = W W^T   are carried along, and nothing else is needed
+    :math:`P = X W^T` and :math:`G = W W^T` are carried along, and nothing else is needed.
 
     For ReLU and leaky ReLU an attack costs 2 n m^2 flops, then one pass over m numbers per sample and step;
     for other activations 2 n m^2 per step. Weights cost 2 n m^2 + 8 n^2 m, and 4 n m r more if kept.

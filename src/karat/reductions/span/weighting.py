@@ -5,7 +5,7 @@ from karat.core.compiled import Array, compiled
 
 @compiled()
 def weigh(Z: Array, F: Array, residual: Array, D: Array, a: Array, b: Array) -> None:
-    """D = diag(residual) Z, a = F^T residual and b = Z^T residual, in one pass.
+    r""":math:`D = \mathrm{diag}(r) Z`, :math:`a = F^T r` and :math:`b = Z^T r`, r the residuals, in one pass.
 
     Args:
         Z: (n, m) gradient weights.
