@@ -124,7 +124,7 @@ def _complete(cross: Array, K: Array) -> None:
 
 
 def move_weights(products: Products, perturbed: Perturbed, lr: float, decay: float) -> None:
-    r"""One step :math:`W \leftarrow s W - \eta D^T \tilde X`, :math:`s = 1 - \eta\,\text{decay}`, on products.
+    r"""The step :math:`W \leftarrow s W - \eta D^T \tilde X` on products, :math:`s = 1 - \eta\,\text{decay}`.
 
     .. math:: P \leftarrow s P - \eta (X \tilde X^T) D, \qquad N = s H - \tfrac{\eta}{2} S D, \qquad
         G \leftarrow s^2 G - \eta (D^T N + N^T D)
