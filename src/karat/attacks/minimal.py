@@ -68,8 +68,8 @@ def minimal_radius(
     radius = torch.where(torch.isfinite(guess) & (guess > 0), torch.minimum(guess, largest), largest)
 
     for _ in range(_ROUNDS):
-        found = torch.isfinite(broken)
-        open_ = torch.where(found, broken - failed > rtol * broken, failed < largest)
+        has_witness = torch.isfinite(broken)
+        open_ = torch.where(has_witness, broken - failed > rtol * broken, failed < largest)
         rows = open_.nonzero().squeeze(1)
         if len(rows) == 0:
             break

@@ -130,15 +130,15 @@ class PGD:
         """One run by changes of sign, with dense steps for the samples where those are cheaper."""
         step, tau, best = self._reach(x, ball).radius(x), ball.radius(x), self.keep == "best"
         walk = Walk(hinges, step, tau, self.steps, keep_best=best, until_broken=self.until_broken)
-        found, margin = walk(x, delta)
-        done = len(found)
+        walked, margin = walk(x, delta)
+        done = len(walked)
         if not best and self.restarts > 1:
-            margin = classifier.margin(x[:done] + found, y[:done])
+            margin = classifier.margin(x[:done] + walked, y[:done])
         if done == len(x):
-            return found, margin
+            return walked, margin
         rest = ball if isinstance(ball.tau, float) else ball.with_tau(tau[done:])
         other, other_margin = self._run_densely(classifier, x[done:], y[done:], rest, delta[done:])
-        return torch.cat([found, other]), torch.cat([margin, other_margin])
+        return torch.cat([walked, other]), torch.cat([margin, other_margin])
 
     def _run_to_the_end(
         self, classifier: Classifier, x: Tensor, y: Tensor, ball: Region, delta: Tensor
@@ -170,9 +170,9 @@ class PGD:
             standing = margin > 0
             if not bool(standing.all()):
                 ended[rows[~standing]], ended_margin[rows[~standing]] = delta[~standing], margin[~standing]
-                kept = (rows, tau, x, y, delta, margin, gradient, best, best_margin)
+                tensors = (rows, tau, x, y, delta, margin, gradient, best, best_margin)
                 rows, tau, x, y, delta, margin, gradient, best, best_margin = (
-                    tensor[standing] for tensor in kept
+                    tensor[standing] for tensor in tensors
                 )
                 ball = ball if isinstance(ball.tau, float) else ball.with_tau(tau)
                 reach = self._reach(x, ball)

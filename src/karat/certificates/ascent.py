@@ -177,11 +177,11 @@ def optimised_lines(problem: Problem, *, steps: int = 40) -> tuple[Tensor, Tenso
     relaxed = relax(problem)
     start = centre_lines(problem, relaxed.hulls)
     first = dual_bound(problem, start)
-    found = ascend(relaxed, start, steps=steps, sharpness=DEFAULT_SHARPNESS[problem.ball.p])
-    bound = dual_bound(problem, found.alpha)
+    ascent = ascend(relaxed, start, steps=steps, sharpness=DEFAULT_SHARPNESS[problem.ball.p])
+    bound = dual_bound(problem, ascent.alpha)
     wins = bound > first
-    alpha = torch.where(wins.unsqueeze(1), found.alpha, start)
-    return torch.where(wins, bound, first), alpha, found.delta
+    alpha = torch.where(wins.unsqueeze(1), ascent.alpha, start)
+    return torch.where(wins, bound, first), alpha, ascent.delta
 
 
 DEFAULT_SHARPNESS = {1.0: (1.0, 0.02), 2.0: (0.1, 0.01), math.inf: (2.0, 0.1)}

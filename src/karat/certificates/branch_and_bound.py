@@ -215,12 +215,12 @@ def _improve(
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
     """Ascend; then slopes, bounds, next cuts, and whether the relaxation itself is far from solved."""
     space = state.space
-    found = ascend(space.relaxed(hulls, len(low)), alpha, steps=steps, sharpness=sharpness[space.ball.p])
-    bound = space.bound(found.alpha, low, high)
-    s, value = space.answer(found.delta)
-    _witness(state, found.delta, value)
+    ascent = ascend(space.relaxed(hulls, len(low)), alpha, steps=steps, sharpness=sharpness[space.ball.p])
+    bound = space.bound(ascent.alpha, low, high)
+    s, value = space.answer(ascent.delta)
+    _witness(state, ascent.delta, value)
     neuron, cut, gap = choose_split(space.problem.profile, space.c, hulls, s, low, high)
-    return found.alpha, bound, neuron, cut, (gap < 0.1 * (value - bound)) | (neuron[:, 0] < 0)
+    return ascent.alpha, bound, neuron, cut, (gap < 0.1 * (value - bound)) | (neuron[:, 0] < 0)
 
 
 def _solve(

@@ -65,12 +65,12 @@ def choose_split(
 
 def _convex(profile: Profile, c: Tensor, low: Tensor, high: Tensor) -> Tensor:
     """Whether c psi is convex on the whole interval, so that its gap is only the table's error."""
-    found = torch.ones_like(low, dtype=torch.bool)
+    convex = torch.ones_like(low, dtype=torch.bool)
     for left, right, curvature in profile.pieces():
-        found &= ~((c * curvature < 0) & (low < right) & (high > left))
+        convex &= ~((c * curvature < 0) & (low < right) & (high > left))
     for knot, jump in zip(profile.knots, profile.jumps, strict=True):
-        found &= ~((c * jump < 0) & (low < knot) & (knot < high))
-    return found
+        convex &= ~((c * jump < 0) & (low < knot) & (knot < high))
+    return convex
 
 
 def halves(

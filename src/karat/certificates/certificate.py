@@ -52,7 +52,7 @@ class Certificate:
 
     def mask(self, status: Status) -> Tensor:
         """(n,) booleans: which samples have this status."""
-        return torch.tensor([own == status for own in self.status])
+        return torch.tensor([sample_status == status for sample_status in self.status])
 
 
 def classify(lower: Tensor, upper: Tensor, error: Tensor, tolerance: Tensor) -> list[Status]:

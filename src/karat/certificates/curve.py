@@ -59,7 +59,7 @@ def status_curve(
         radius = grid[[_middle(table, i) for i in rows]]
         length = norm(witness[index], ball.p).clamp_min(1e-300)
         start = witness[index] * per_sample((radius / length).clamp_max(1), witness[index])
-        found = certify(
+        latest = certify(
             model,
             x[index],
             y[index],
@@ -69,7 +69,7 @@ def status_curve(
             generator=generator,
             listener=listener,
         )
-        _fill(table, grid, index, radius, found, witness, ball.p)
+        _fill(table, grid, index, radius, latest, witness, ball.p)
     return [[status for status in line if status is not None] for line in table]
 
 
@@ -84,20 +84,20 @@ def _fill(
     grid: Tensor,
     rows: Tensor,
     radius: Tensor,
-    found: Certificate,
+    certificate: Certificate,
     witness: Tensor,
     p: float,
 ) -> None:
     """Enter statuses and what they imply: robust downwards, broken wherever the witness fits."""
-    length = norm(found.delta, p)
+    length = norm(certificate.delta, p)
     for k, i in enumerate(rows.tolist()):
-        status = found.status[k]
+        status = certificate.status[k]
         here = grid == radius[k]
         if status == "robust":
             here = grid <= radius[k]
         elif status == "broken":
             here = grid >= torch.minimum(length[k], radius[k])
-            witness[i] = found.delta[k].double()
+            witness[i] = certificate.delta[k].double()
         for row in here.nonzero().squeeze(1).tolist():
             if table[row][i] is None:
                 table[row][i] = status

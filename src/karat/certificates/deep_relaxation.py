@@ -89,8 +89,8 @@ def _tightened(
         index = torch.full((2 * width,), i)
         rows = torch.cat([eye, -eye]).reshape(2 * width, *box[0].shape[1:])
         parts.append(_pull_back(chain, x, ball, rows, index, lines))
-    found = torch.stack(parts).reshape(len(x), 2, *box[0].shape[1:])
-    return torch.maximum(low, found[:, 0]), torch.minimum(high, -found[:, 1])
+    pulled = torch.stack(parts).reshape(len(x), 2, *box[0].shape[1:])
+    return torch.maximum(low, pulled[:, 0]), torch.minimum(high, -pulled[:, 1])
 
 
 def _pull_back(

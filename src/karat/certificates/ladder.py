@@ -223,7 +223,7 @@ def _search(state: _State, problem: Problem, slopes: dict[int, Tensor], limit: _
             left = (deadline - time.perf_counter()) / (len(rows) - k)
             if left <= 0 or domains <= 0 or not bool(state.open_samples()[sample]):
                 break
-            found = branch_and_bound(
+            search = branch_and_bound(
                 problem.rows(torch.tensor([row])),
                 seconds=left,
                 domains=domains / (len(rows) - k),
@@ -232,7 +232,7 @@ def _search(state: _State, problem: Problem, slopes: dict[int, Tensor], limit: _
                 alpha=slopes.get(row),
                 tie=float(tie[sample]),
             )
-            domains -= found.domains
-            state.raise_lower(torch.tensor([row]), torch.tensor([found.lower], dtype=torch.float64))
-            state.try_witness(found.delta.reshape(1, *target.x.shape[1:]), torch.tensor([sample]))
+            domains -= search.domains
+            state.raise_lower(torch.tensor([row]), torch.tensor([search.lower], dtype=torch.float64))
+            state.try_witness(search.delta.reshape(1, *target.x.shape[1:]), torch.tensor([sample]))
         state.tell(len(target.x) - int(state.open_samples().sum()))

@@ -83,8 +83,8 @@ def solve_leaf(
     primal, dual = solution
     weights = dual[: lines * count].reshape(lines, count)
     alpha[bent] = (weights * steep.T).sum(axis=0)
-    own = dual[lines * count : lines * count + 2 * int(cut.sum())].reshape(2, -1)
-    alpha[cut] += own[0] - own[1]
+    of_cuts = dual[lines * count : lines * count + 2 * int(cut.sum())].reshape(2, -1)
+    alpha[cut] += of_cuts[0] - of_cuts[1]
     return torch.from_numpy(alpha), torch.from_numpy(primal[:k].copy())
 
 
@@ -93,10 +93,10 @@ def _cut(space: Space, low: Tensor, high: Tensor) -> Tensor:
     profile = space.problem.profile
     if not profile.piecewise_linear:
         return (low > space.low) | (high < space.high)
-    found = torch.zeros_like(low, dtype=torch.bool)
+    is_cut = torch.zeros_like(low, dtype=torch.bool)
     for knot in profile.knots:
-        found |= (low == knot) | (high == knot)
-    return found
+        is_cut |= (low == knot) | (high == knot)
+    return is_cut
 
 
 def _run(rows: _Rows, cost: np.ndarray, seconds: float) -> tuple[np.ndarray, np.ndarray] | None:

@@ -81,19 +81,19 @@ class Graph:
     def _convex(self, left: Tensor, right: Tensor) -> Tensor:
         """Segments on a piece where g is convex; knots are points, so no segment has two pieces."""
         middle = (left + right) / 2
-        found = torch.zeros_like(middle, dtype=torch.bool)
+        convex = torch.zeros_like(middle, dtype=torch.bool)
         for start, end, curvature in self.profile.pieces():
-            found |= (self.c.unsqueeze(1) * curvature > 0) & (middle >= start) & (middle <= end)
-        return found
+            convex |= (self.c.unsqueeze(1) * curvature > 0) & (middle >= start) & (middle <= end)
+        return convex
 
     def _rounding(self, alpha: Tensor, lam: Tensor) -> Tensor:
         reach, width = self.points.abs().amax(dim=1), self.width()
         ends = self.profile.derivative(self.points[:, [0, -1]]).abs().amax(dim=1)
         top = max(abs(side) for side in self.profile.steepness)
         steep = ends if top == torch.inf else torch.full_like(ends, top)
-        own = self.c.abs() * ((2 + steep) * (reach + width) + 2 * self.profile.size)
+        of_function = self.c.abs() * ((2 + steep) * (reach + width) + 2 * self.profile.size)
         largest = self.values.abs().amax(dim=1)
-        return 2 * FUNCTION * (own + largest + alpha.abs() * (reach + width) + lam * width.square())
+        return 2 * FUNCTION * (of_function + largest + alpha.abs() * (reach + width) + lam * width.square())
 
 
 def graph_of(profile: Profile, c: Tensor, z: Tensor, low: Tensor, high: Tensor) -> Graph:

@@ -61,10 +61,10 @@ def minimal_radius_bracket(
     generator = generator or torch.Generator().manual_seed(0)
     target = target_of(model, x, y, ball)
     largest = target.ball.radius(target.x)
-    found = attacked_radius(
+    attacked = attacked_radius(
         target.classifier, target.x, target.y, target.ball, method=PGD(steps=30), generator=generator
     )
-    delta, broken = _beyond_rounding(target, found.delta)
+    delta, broken = _beyond_rounding(target, attacked.delta)
     certified, ceiling = torch.zeros_like(largest), torch.minimum(broken, largest)
     budget = seconds_per_sample / 8
     for _ in range(_ROUNDS):

@@ -49,16 +49,16 @@ class Target:
 
     def part(self, samples: Tensor) -> "Target":
         """The target of some samples (k,), each named once."""
-        place = torch.full((len(self.x),), -1)
-        place[samples] = torch.arange(len(samples))
-        rows = (place[self.owner] >= 0).nonzero().squeeze(1)
+        new_index = torch.full((len(self.x),), -1)
+        new_index[samples] = torch.arange(len(samples))
+        rows = (new_index[self.owner] >= 0).nonzero().squeeze(1)
         return replace(
             self,
             x=self.x[samples],
             y=self.y[samples],
             ball=self.ball.with_tau(self.ball.radius(self.x)[samples]),
             problem=None if self.problem is None else self.problem.rows(rows),
-            owner=place[self.owner[rows]],
+            owner=new_index[self.owner[rows]],
             rows=self.rows[rows] if len(self.rows) else self.rows,
         )
 

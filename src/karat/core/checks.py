@@ -56,8 +56,8 @@ def require_number(
     ]
     stated = [(sign, end, fits) for sign, end, fits in rules if end is not None]
     if not math.isfinite(number) or not all(fits(number, end) for _, end, fits in stated):
-        wanted = " and ".join(f"{sign} {end:g}" for sign, end, _ in stated)
-        raise ValueError(f"`{name}` of `{owner}` must be {f'a finite number {wanted}'.strip()}, got {value}.")
+        rule = " and ".join(f"{sign} {end:g}" for sign, end, _ in stated)
+        raise ValueError(f"`{name}` of `{owner}` must be {f'a finite number {rule}'.strip()}, got {value}.")
     return number
 
 
@@ -75,11 +75,11 @@ def require_integer(value: Any, name: str, owner: str, *, minimum: int | None = 
     ...
     ValueError: `d` of `NoisyMixture` must be a whole number >= 1, got 0.
     """
-    wanted = "a whole number" + (f" >= {minimum}" if minimum is not None else "")
+    rule = "a whole number" + (f" >= {minimum}" if minimum is not None else "")
     if isinstance(value, bool) or not isinstance(value, Integral):
-        raise TypeError(f"`{name}` of `{owner}` must be {wanted}, got {value!r}.")
+        raise TypeError(f"`{name}` of `{owner}` must be {rule}, got {value!r}.")
     if minimum is not None and value < minimum:
-        raise ValueError(f"`{name}` of `{owner}` must be {wanted}, got {value}.")
+        raise ValueError(f"`{name}` of `{owner}` must be {rule}, got {value}.")
     return int(value)
 
 
@@ -188,9 +188,9 @@ def require_shape(tensor: Tensor, name: str, shape: tuple[int | None, ...]) -> T
         want is None or have == want for have, want in zip(tensor.shape, shape, strict=True)
     )
     if not fits:
-        wanted = "(" + ", ".join("*" if want is None else str(want) for want in shape)
-        wanted += ",)" if len(shape) == 1 else ")"
-        raise ShapeError(f"`{name}` must have shape {wanted}, got {tuple(tensor.shape)}.")
+        rule = "(" + ", ".join("*" if want is None else str(want) for want in shape)
+        rule += ",)" if len(shape) == 1 else ")"
+        raise ShapeError(f"`{name}` must have shape {rule}, got {tuple(tensor.shape)}.")
     return tensor
 
 

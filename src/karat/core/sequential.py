@@ -114,11 +114,11 @@ def _checked(values: Sequence[float], level: float) -> np.ndarray:
 
 def _lower_end(array: np.ndarray, level: float) -> float:
     """Largest m that the bets on a larger mean refute."""
-    wanted = math.log(2 / (1 - level))
+    threshold = math.log(2 / (1 - level))
 
     def excess(m: float) -> float:
         wealth = np.log1p(np.outer(_BETS, array / m - 1)).sum(axis=1)
-        return float(logsumexp(wealth)) - math.log(len(_BETS)) - wanted
+        return float(logsumexp(wealth)) - math.log(len(_BETS)) - threshold
 
     top = min(max(float(array.mean()), _EDGE), 1 - _EDGE)
     return _root(excess, _EDGE, top) if excess(_EDGE) > 0 else 0.0

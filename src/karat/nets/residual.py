@@ -30,8 +30,8 @@ class PreActivationBlock(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """The block's output; a projecting shortcut starts behind the first ReLU."""
         inner = torch.relu(self.norm1(x))
-        kept = x if self.shortcut is None else self.shortcut(inner)
-        return kept + self.second(torch.relu(self.norm2(self.first(inner))))
+        shortcut = x if self.shortcut is None else self.shortcut(inner)
+        return shortcut + self.second(torch.relu(self.norm2(self.first(inner))))
 
 
 class ResidualNet(nn.Module):

@@ -107,12 +107,12 @@ class _Goal(NamedTuple):
 class _Trace(NamedTuple):
     """What the steps leave behind: u = base z + rest, rest being zero except where a neuron was touched.
 
-    With a watched margin, best (2, m) holds v and u of the point where it was smallest; `found` is scratch.
+    With a watched margin, best (2, m) holds v and u of the point where it was smallest; `changed` is scratch.
     """
 
     rest: Array
     best: Array
-    found: Indices
+    changed: Indices
     touched: Indices
     is_touched: NDArray[np.uint8]
 
@@ -140,7 +140,7 @@ def _advance(v: Array, q: Array, p: Array, side: Array, shrink: Number, pull: Nu
 
 
 @compiled(reorder=True)
-def _find(v: Array, p: Array, side: Array, m: int, found: Indices) -> int:
+def _find(v: Array, p: Array, side: Array, m: int, changed: Indices) -> int:
     """Indices below m of the neurons that changed side; a neuron at exactly zero counts as inactive."""
     one, zero = v.dtype.type(1), v.dtype.type(0)
     count = 0
@@ -153,7 +153,7 @@ def _find(v: Array, p: Array, side: Array, m: int, found: Indices) -> int:
         if crossed > zero:
             for s in range(low, low + _BLOCK):
                 if (v[s] + p[s] > zero) != (side[s] > zero):
-                    found[count] = s
+                    changed[count] = s
                     count += 1 if s < m else 0  # padding is no neuron
     return count
 
@@ -237,8 +237,8 @@ def _descend(
         base, or NaN once a number is not finite; how many neurons were touched, how often one changed side.
     """
     w, slope = net.w, net.slope
-    rest, best, found, touched, is_touched = trace
-    padded = found.shape[0]
+    rest, best, changed, touched, is_touched = trace
+    padded = changed.shape[0]
     p, v, q, side = rows[0, :padded], rows[1, :padded], rows[2, :padded], rows[3, :padded]
     sign, c, radius, floor = goal.sign, goal.c, limits.radius, limits.floor
     square = float(_dot(z, q[: z.shape[0]]))
@@ -268,10 +268,10 @@ def _descend(
             rest[touched[j]] *= typed[0]
         crossed = 0
         if _advance(v, q, p, side, typed[0], typed[1]) > 0:
-            crossed = _find(v, p, side, z.shape[0], found)
+            crossed = _find(v, p, side, z.shape[0], changed)
         changes += crossed
         for j in range(crossed):
-            s = found[j]
+            s = changed[j]
             dz, more, further = _change_side(s, z, net, v, q, side, typed)
             square += more
             along += further
@@ -322,8 +322,8 @@ def side_change_attack(net: Net, samples: Samples, out: Attacked, rules: Rules) 
     rows = np.empty((4, padded + 16), dtype)
     p, v, q, side = rows[0, :padded], rows[1, :padded], rows[2, :padded], rows[3, :padded]
     rest, best, typed = np.zeros(m, dtype), np.empty((2, m), dtype), np.ones(2, dtype)
-    found, touched, is_touched = np.empty(padded, np.int64), np.empty(m, np.int64), np.zeros(m, np.uint8)
-    trace = _Trace(rest, best, found, touched, is_touched)
+    changed, touched, is_touched = np.empty(padded, np.int64), np.empty(m, np.int64), np.zeros(m, np.uint8)
+    trace = _Trace(rest, best, changed, touched, is_touched)
     zero = dtype.type(0)
     total = 0
     for i in range(n):

@@ -70,10 +70,10 @@ def past_crossing(ray: Ray, search: RaySearch, origin: Tensor, end: Tensor) -> T
     # Every evaluation takes the whole batch: a part of it may be summed in another order.
     value = ray.margin(best)
     rounding = torch.finfo(ray.x.dtype).eps
-    wanted = -16 * rounding * origin.double().abs()
-    t, open_ = best, crossed & (best > 0) & (value > wanted)
+    clearly_below = -16 * rounding * origin.double().abs()
+    t, open_ = best, crossed & (best > 0) & (value > clearly_below)
     for k in range(_DOUBLINGS):
-        open_ = open_ & (t < end) & (value > (wanted if k < _EASY else 0.0))
+        open_ = open_ & (t < end) & (value > (clearly_below if k < _EASY else 0.0))
         if not bool(open_.any()):
             break
         t = torch.where(open_, torch.minimum(search.crossing * (1 + rounding * 2.0**k), end), t)

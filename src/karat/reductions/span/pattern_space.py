@@ -84,7 +84,7 @@ def start_in_pattern_space(
     Ref: features, Sec 3.1
     """
     require_integer(d, "d", "start_in_pattern_space", minimum=D)
-    own = torch.Generator().manual_seed(int(torch.randint(2**62, (), generator=generator)))
+    rest_generator = torch.Generator().manual_seed(int(torch.randint(2**62, (), generator=generator)))
     net = init.paired(
         D,
         2 * pairs,
@@ -99,5 +99,5 @@ def start_in_pattern_space(
     if d == D:
         rest = torch.zeros(pairs, 0, dtype=torch.float64)
     else:
-        rest = sd_W * gaussian_rows(pairs, d - D, generator=own)
+        rest = sd_W * gaussian_rows(pairs, d - D, generator=rest_generator)
     return PatternNet(net, rest.repeat(2, 1))
