@@ -23,7 +23,6 @@ class Cap:
 
     Args:
         tau: chordal radius in [0, 2]; 2 is the whole sphere.
-        box: always none.
 
     >>> Cap(2.5)
     Traceback (most recent call last):
@@ -34,8 +33,8 @@ class Cap:
     """
 
     tau: float
-    box: None = None
     p: ClassVar[float] = 2.0
+    box: ClassVar[None] = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "tau", require_number(self.tau, "tau", "Cap", minimum=0, maximum=2))
