@@ -142,7 +142,7 @@ def move_weights(products: Products, perturbed: Perturbed, lr: float, decay: flo
         moved = products.weights.attacked(perturbed.U)
         products.weights.padded.addmm_(D.T, moved, beta=shrink, alpha=-lr)
     cross_products(products, perturbed)
-    products.cross[-n:] *= 0.5
+    products.cross[-n:] *= 0.5  # N takes half a step, so that D^T N and its transpose add up to a whole one
     products.stack.addmm_(products.cross, D, beta=shrink, alpha=-lr)
     # beta = 0 ignores what the scratch matrix holds, NaN included
     torch.addmm(products.square, D.T, products.H, beta=0, alpha=-lr, out=products.square)

@@ -48,6 +48,7 @@ def move_weights_with_momentum(
         W.sub_(velocity.V, alpha=lr)
     cross_products(products, perturbed)
     points, square = products.cross[:-n], products.cross[-n:]
+    # All products with Y are taken before anything moves: each formula speaks of the old W and V.
     HD = H.T @ D
     WY = HD + decay * G
     VY = torch.addmm(velocity.PV[:n], perturbed.U, velocity.C).T @ D + decay * velocity.C.T
@@ -57,6 +58,7 @@ def move_weights_with_momentum(
     P.sub_(velocity.PV, alpha=lr)
     WV = momentum * velocity.C + WY
     velocity.E.mul_(momentum * momentum).add_(YY).add_(_symmetric(VY), alpha=momentum)
+    # (W - lr V)(W - lr V)^T, and W V^T after the same step.
     G.add_(_symmetric(WV), alpha=-lr).add_(velocity.E, alpha=lr * lr)
     velocity.C = WV.sub_(velocity.E, alpha=lr)
 

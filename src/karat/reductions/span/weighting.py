@@ -16,6 +16,7 @@ def weigh(Z: Array, F: Array, residual: Array, D: Array, a: Array, b: Array) -> 
         b: (m,), written.
     """
     n, m = Z.shape
+    # Z and F are read once for all three results: at this size memory is slower than arithmetic.
     for s in range(m):
         a[s] = 0
         b[s] = 0
