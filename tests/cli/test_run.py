@@ -4,12 +4,12 @@ import time
 from dataclasses import replace
 
 import pytest
+from karat.study.evaluate import upper_bound_finding, values_of
 from karat_toys import DEAR, LATE, TOY
 
 from karat import study
 from karat.core.statistics import t_interval
 from karat.study.claim import Check
-from karat.study.evaluate import upper_bound_finding, values_of
 from karat.study.experiment import Experiment
 
 RUN = ("run", TOY.name, "--scale", "tiny", "--workers", "0")

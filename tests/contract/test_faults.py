@@ -7,12 +7,12 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch
+from karat.study.evaluate import upper_bound_finding
 
 from karat.contract import judge_paper, violations
 from karat.core.divergence import Diverged
 from karat.study import registry
 from karat.study.claim import Check
-from karat.study.evaluate import upper_bound_finding
 from karat.study.experiment import Experiment, Preset
 from karat.study.paper import Paper
 from karat.study.run import examples

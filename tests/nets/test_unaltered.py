@@ -9,9 +9,8 @@ import karat
 from karat.certificates import UnsupportedLayer
 from karat.nets import TwoLayer, init, to_module
 from karat.nets.chain import as_sequential
-from karat.nets.hinges import hinges
-from karat.nets.line import line
 from karat.nets.module import ModuleClassifier, NetClassifier, NetModule, as_classifier
+from karat.nets.neurons import hinges_of, line_of
 from karat.nets.outputs import OneOutput
 from karat.nets.unaltered import alteration
 from karat.yours.given import given
@@ -109,10 +108,10 @@ def test_a_subclass_of_a_net_has_no_closed_form():
     net = init.pytorch_default(3, 5, generator=torch.Generator().manual_seed(0))
     odd = Doubled(net.W, net.a, net.b, net.c, net.activation)
     x, sign = net.W.new_zeros(2, 3), net.W.new_ones(2)
-    assert hinges(net, sign) is not None
-    assert line(net, x, x, sign) is not None
-    assert hinges(odd, sign) is None
-    assert line(odd, x, x, sign) is None
+    assert hinges_of(net, sign) is not None
+    assert line_of(net, x, x, sign) is not None
+    assert hinges_of(odd, sign) is None
+    assert line_of(odd, x, x, sign) is None
 
 
 def test_a_chain_is_read_only_if_nothing_hangs_around_it():

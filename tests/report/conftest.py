@@ -5,10 +5,10 @@ from html.parser import HTMLParser
 from types import SimpleNamespace
 
 import pytest
+from karat.study.evaluate import upper_bound_finding, values_of
 
 from karat.lab.store import Store
 from karat.study.claim import Check
-from karat.study.evaluate import upper_bound_finding, values_of
 from karat.study.experiment import Experiment, Preset, cells
 from karat.study.record import Record
 from karat.version import __version__

@@ -17,7 +17,8 @@ from karat.study.registry import get_statement
 
 FIELDS = {
     "id", "paper", "title", "kind", "origin", "status", "verdict", "reported", "predicted", "measured",
-    "unit", "interval", "scale", "seeds", "ledger", "controls", "caveat", "trace", "p_value", "resolution", "settles",
+    "unit", "interval", "scale", "seeds", "ledger", "controls", "caveat", "trace", "p_value", "resolution",
+    "settles",
     "error", "curve", "hypotheses_unmet",
 }  # fmt: skip
 STATEMENT = get_statement("benign.thm3.1.3")

@@ -66,17 +66,23 @@ def read_state(path: str | Path, *, trust_pickle: bool = False) -> dict[str, Ten
     Raises:
         FileError: from `karat.core.tensor_files`; every message names the file.
     """
-    found = read_tensor_file(path, trust_pickle=trust_pickle)
-    if isinstance(found, Mapping):
-        wrapped = [found[name] for name in WRAPPERS if isinstance(found.get(name), Mapping | nn.Module)]
-        found = wrapped[0] if wrapped else found
-    if isinstance(found, nn.Module):
-        found = found.state_dict()
-    return tensors_of(found, path)
+    content = read_tensor_file(path, trust_pickle=trust_pickle)
+    if isinstance(content, Mapping):
+        wrapped = [content[name] for name in WRAPPERS if isinstance(content.get(name), Mapping | nn.Module)]
+        content = wrapped[0] if wrapped else content
+    if isinstance(content, nn.Module):
+        content = content.state_dict()
+    return tensors_of(content, path)
 
 
 def load_model(name: str, checkpoint: str | Path | None, *, trust_pickle: bool = False) -> nn.Module:
-    """The factory's model, filled from a checkpoint (left as the factory made it when None), in eval mode."""
+    """The factory's model, filled from a checkpoint, in eval mode.
+
+    Args:
+        name: of the factory, as `build_model` takes it.
+        checkpoint: the file with its weights; None leaves the model as the factory made it.
+        trust_pickle: open files that may run code.
+    """
     model = build_model(name)
     if checkpoint is not None:
         fill_model(model, read_state(checkpoint, trust_pickle=trust_pickle), checkpoint)
@@ -89,23 +95,30 @@ def fill_model(model: nn.Module, state: Mapping[str, Tensor], source: str | Path
 
     A prefix that DataParallel, torch.compile or Lightning put before every name is taken off where the model
     does not know it. The model keeps its own number type: float64 weights are rounded into a float32 model.
+
+    Args:
+        model: filled in place.
+        state: its tensors by name.
+        source: where they come from, for the message.
     """
     try:
-        own = model.state_dict()
+        present = model.state_dict()
     except RuntimeError as error:
         raise ModelError(f"the model's weights cannot be listed: {_line(error)}") from error
     for prefix in _PREFIXES:
-        if all(name.startswith(prefix) and name not in own for name in state):
+        if all(name.startswith(prefix) and name not in present for name in state):
             state = {name.removeprefix(prefix): tensor for name, tensor in state.items()}
-    missing = [name for name in own if name not in state]
-    unknown = [name for name in state if name not in own]
+    missing = [name for name in present if name not in state]
+    unknown = [name for name in state if name not in present]
     reshaped = [
-        f"{name} {tuple(state[name].shape)} for {tuple(own[name].shape)}"
-        for name in own
-        if name in state and state[name].shape != own[name].shape
+        f"{name} {tuple(state[name].shape)} for {tuple(present[name].shape)}"
+        for name in present
+        if name in state and state[name].shape != present[name].shape
     ]
     unreal = [
-        name for name in own if name in state and state[name].is_complex() and not own[name].is_complex()
+        name
+        for name in present
+        if name in state and state[name].is_complex() and not present[name].is_complex()
     ]
     wrong = [
         f"{len(names)} {what} ({_some(names)})"

@@ -41,21 +41,21 @@ def weight_layers(module: nn.Module) -> list[WeightLayer]:
     >>> [(layer.name, layer.kind, tuple(layer.rows.shape)) for layer in weight_layers(net)]
     [('0', 'conv', (8, 75)), ('3', 'linear', (2, 8))]
     """
-    found = []
+    layers = []
     for name, part in module.named_modules():
         if isinstance(part, _TRANSPOSED):
-            found.append(WeightLayer(name, "conv", part.weight.detach().transpose(0, 1)))
+            layers.append(WeightLayer(name, "conv", part.weight.detach().transpose(0, 1)))
         elif isinstance(part, _CONVOLUTIONS):
             kind = "conv" if max(part.kernel_size) > 1 else "pointwise"
-            found.append(WeightLayer(name, kind, part.weight.detach()))
+            layers.append(WeightLayer(name, kind, part.weight.detach()))
         elif isinstance(part, nn.Linear):
-            found.append(WeightLayer(name, "linear", part.weight.detach()))
+            layers.append(WeightLayer(name, "linear", part.weight.detach()))
         elif isinstance(part, nn.MultiheadAttention) and part.in_proj_weight is not None:
-            found.append(WeightLayer(f"{name}.in_proj", "attention", part.in_proj_weight.detach()))
-    if not found:
-        own = module.named_parameters()
-        found = [WeightLayer(name, "matrix", p.detach()) for name, p in own if p.dim() == 2]
-    return found
+            layers.append(WeightLayer(f"{name}.in_proj", "attention", part.in_proj_weight.detach()))
+    if not layers:
+        parameters = module.named_parameters()
+        layers = [WeightLayer(name, "matrix", p.detach()) for name, p in parameters if p.dim() == 2]
+    return layers
 
 
 def layer_calls(module: nn.Module, x: Tensor) -> list[tuple[str, Tensor]]:

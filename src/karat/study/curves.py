@@ -1,4 +1,4 @@
-"""Runs as curves over one setting, a row per seed, and where such curves cross a level."""
+"""Runs as curves over one setting, a row per seed, and where such curves cross a height."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -44,9 +44,9 @@ def crossings(
     row: Callable[[T], float],
     column: Callable[[T], float],
     value: Callable[[T], float],
-    level: float,
+    height: float,
 ) -> tuple[list[float], list[list[float]]]:
-    """Return where `value` crosses a level along `column`, for every `row`, one curve of crossings per seed.
+    """Return where `value` crosses a height along `column`, for every `row`, one curve of crossings per seed.
 
     A row in which some seed never crosses is left out: its crossing is not on the grid.
 
@@ -55,16 +55,16 @@ def crossings(
         row: for each of which there is one crossing.
         column: along which it crosses.
         value: what crosses.
-        level: that it crosses.
+        height: that it crosses.
     """
     rows, crossed = sorted({row(run) for run in runs}), {}
     for at in rows:
         x, table = curves([run for run in runs if row(run) == at], column, value)
         try:
-            crossed[at] = [crossing_point(np.log(x), curve, level).value for curve in map(np.array, table)]
+            crossed[at] = [crossing_point(np.log(x), curve, height).value for curve in map(np.array, table)]
         except ValueError:
             continue
     if not crossed:
-        raise Undecided(f"no row of the grid crosses {level:g}.")
+        raise Undecided(f"no row of the grid crosses {height:g}.")
     per_seed = zip(*crossed.values(), strict=True)
     return list(crossed), [[math.exp(value) for value in seed] for seed in per_seed]

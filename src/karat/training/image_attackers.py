@@ -12,6 +12,7 @@ from karat.attacks.pgd import PATH, PGD
 from karat.core.ball import Ball
 from karat.core.checks import require_integer, require_number
 from karat.core.classifier import Classifier
+from karat.core.region import Region
 
 FORMS = "linf:RADIUS (in 255ths), l2:RADIUS, l2:RADIUS:SIGMA, noise:SIGMA, each with @STEPS if wanted"
 
@@ -132,7 +133,7 @@ class LogProbability:
 
 
 def random_start(
-    classifier: Classifier, x: Tensor, y: Tensor, ball: Ball, *, generator: torch.Generator | None = None
+    classifier: Classifier, x: Tensor, y: Tensor, ball: Region, *, generator: torch.Generator | None = None
 ) -> Tensor:
     """A uniform point of the ball for every image, drawn on the CPU: equal seeds, equal points anywhere."""
     assert generator is not None

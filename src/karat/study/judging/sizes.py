@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from karat.core.statistics import log_log_slope
+from karat.core.statistics import fit_power_law
 from karat.study.finding import EXPONENT, Finding, Margin
 from karat.study.judging.common import LEVEL, Curves, Numbers, Side, undecided
 from karat.study.judging.means import bound, equal
@@ -77,4 +77,4 @@ def _slopes(x: Numbers, curves: Curves) -> list[float] | str:
         return "No seed has a value at every size."
     if not (np.isfinite(table).all() and (table > 0).all()):
         return "Some values are not positive finite numbers: no power law to fit."
-    return [log_log_slope(x, row, LEVEL).value for row in table]
+    return [fit_power_law(x, row, LEVEL).exponent for row in table]

@@ -9,8 +9,7 @@ from annotated_types import Ge
 from torch import Tensor
 
 from karat.attacks.pgd import PGD
-from karat.core.ball import Ball
-from karat.core.cap import cap
+from karat.core.cap import Cap
 from karat.core.losses import Logistic
 from karat.core.ranges import Count, Pairs, Positive, Share, Steps, settings
 from karat.data.digits import Source
@@ -86,9 +85,9 @@ class VsLazyConfig:
         return self.C0 / math.sqrt(self.m) if self.ball == "rows" else self.C0
 
     @property
-    def perturbations(self) -> Ball:
+    def perturbations(self) -> Cap:
         r"""The cap of angle :math:`\arcsin \tau`."""
-        return cap(2 * math.sin(math.asin(self.tau) / 2))
+        return Cap(2 * math.sin(math.asin(self.tau) / 2))
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,8 +9,8 @@ from annotated_types import Ge
 from torch import Tensor
 
 from karat.core.cap import Cap
-from karat.core.kernels import degree_weights, empirical_gram, gram, profile_of
 from karat.core.ranges import Count, Steps, settings
+from karat.core.tangent_kernel import degree_weights, empirical_gram, gram, profile_of
 from karat.papers.convergence.experiments.activations import ActivationName, activation_of
 from karat.papers.convergence.experiments.sets import CapRadius, draw_centres
 from karat.probes.kernel_interpolation import KernelFunction, interpolant

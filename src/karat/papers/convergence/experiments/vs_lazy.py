@@ -108,7 +108,7 @@ def run(config: VsLazyConfig, generator: torch.Generator) -> VsLazyResult:
     data = config.digits
     train = data.draw(config.n, train=True, generator=generator, dtype=torch.float32)
     test = data.draw(config.n_test, train=False, generator=generator, dtype=torch.float32)
-    require_compatible(train.x, train.y, float(torch.as_tensor(config.perturbations.tau)))
+    require_compatible(train.x, train.y, config.perturbations.tau)
     start = _draw_start(config, generator)
     best = search(config, start, train)
     lower = solve(config, start, best.points, slack=True).bound

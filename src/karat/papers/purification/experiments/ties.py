@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from karat.core.ball import Ball
 from karat.core.classifier import Classifier
 from karat.core.norms import dual_exponent
+from karat.core.region import Region
 from karat.nets import OddTwoLayer
 
 
@@ -71,7 +71,7 @@ class Wake:
         classifier: Classifier,
         x: Tensor,
         y: Tensor,
-        ball: Ball,
+        ball: Region,
         *,
         generator: torch.Generator | None = None,
     ) -> Tensor:

@@ -7,8 +7,8 @@ import torch
 from torch import Tensor
 
 from karat.attacks import PGD, Method, run_attack
-from karat.core.ball import Ball
 from karat.core.classifier import Classifier
+from karat.core.region import Region
 from karat.data import SparseCoding
 from karat.nets import OddTwoLayer
 from karat.papers.purification.experiments.attackers import FGM, universal
@@ -37,7 +37,7 @@ class FrozenNetFGM:
         classifier: Classifier,
         x: Tensor,
         y: Tensor,
-        ball: Ball,
+        ball: Region,
         *,
         generator: torch.Generator | None = None,
     ) -> Tensor:
@@ -62,7 +62,7 @@ class RandomDirection:
         classifier: Classifier,
         x: Tensor,
         y: Tensor,
-        ball: Ball,
+        ball: Region,
         *,
         generator: torch.Generator | None = None,
     ) -> Tensor:
@@ -87,7 +87,7 @@ class BlurredFGM:
         classifier: Classifier,
         x: Tensor,
         y: Tensor,
-        ball: Ball,
+        ball: Region,
         *,
         generator: torch.Generator | None = None,
     ) -> Tensor:

@@ -1,8 +1,9 @@
-"""Neural tangent kernels of two-layer nets on the unit sphere, and their expansion into degrees.
+r"""Neural tangent kernels of two-layer nets on the unit sphere, and their expansion into degrees.
 
-    K(x, x') = <x, x'> E[phi'(<w, x>) phi'(<w, x'>)],   w ~ N(0, I)
+.. math:: K(x, x') = \langle x, x'\rangle\, \mathbb{E}\big[\phi'(\langle w, x\rangle)\,
+    \phi'(\langle w, x'\rangle)\big], \qquad w \sim N(0, I)
 
-For unit vectors it is a function of u = <x, x'> alone.
+For unit vectors it is a function of :math:`u = \langle x, x'\rangle` alone.
 """
 
 import math
@@ -26,7 +27,7 @@ _UNIT = 1e-4
 
 
 def relu_profile(u: Tensor) -> Tensor:
-    """u (pi - arccos u) / (2 pi), the arc-cosine kernel of order 0 times u.
+    r""":math:`u\, (\pi - \arccos u) / (2\pi)`, the arc-cosine kernel of order 0 times u.
 
     >>> relu_profile(torch.tensor([-1.0, 0.0, 1.0], dtype=torch.float64)).tolist()
     [-0.0, 0.0, 0.5]
@@ -38,7 +39,7 @@ def relu_profile(u: Tensor) -> Tensor:
 
 
 def quadratic_relu_profile(u: Tensor) -> Tensor:
-    """(2/pi) u (sqrt(1 - u^2) + u (pi - arccos u)), for phi(z) = max(z, 0)^2.
+    r""":math:`\tfrac{2}{\pi} u \big(\sqrt{1 - u^2} + u\, (\pi - \arccos u)\big)`, for the squared ReLU.
 
     Reading: w uniform on the sphere of radius sqrt d, the start of the appendix, gives the same kernel: both
         laws share the directions and the mean of |w|^2, and phi' phi' is homogeneous of degree 2 in w.
@@ -50,17 +51,26 @@ def quadratic_relu_profile(u: Tensor) -> Tensor:
 
 
 def smoothed_relu_profile(u: Tensor, sigma: float) -> Tensor:
-    """u (1/4 + arcsin(u / (1 + sigma^2)) / (2 pi)), for the ReLU averaged over N(0, sigma^2) noise.
+    r""":math:`u \big(\tfrac14 + \tfrac{1}{2\pi} \arcsin\tfrac{u}{1 + \sigma^2}\big)`, for the smoothed ReLU.
 
-    phi' is a Gaussian distribution function, so the expectation is an orthant probability.
+    The noise is :math:`N(0, \sigma^2)`; :math:`\phi'` is a Gaussian distribution function, so the expectation
+    is an orthant probability.
     """
     return u * (0.25 + torch.asin((u / (1 + sigma**2)).clamp(-1, 1)) / (2 * math.pi))
 
 
 def quadrature_profile(u: Tensor, activation: Activation, *, nodes: int = _NODES) -> Tensor:
-    """u E[phi'(g) phi'(u g + sqrt(1 - u^2) h)] by Gauss-Hermite quadrature in g and h.
+    r"""The profile of any activation by Gauss-Hermite quadrature in two Gaussian variables g and h.
 
-    Accurate for smooth phi'; a kink in phi' costs accuracy, and a jump has to be integrated in closed form.
+    .. math:: u\, \mathbb{E}\big[\phi'(g)\, \phi'(u g + \sqrt{1 - u^2}\, h)\big]
+
+    Accurate for smooth :math:`\phi'`; a kink in it costs accuracy, and a jump has to be integrated in closed
+    form.
+
+    Args:
+        u: inner products, of any shape.
+        activation: phi.
+        nodes: of the quadrature, in each of g and h.
     """
     points, weights = _hermite(nodes)
     flat = u.double().clamp(-1, 1).reshape(-1, 1)
@@ -96,7 +106,12 @@ def profile_of(activation: Activation) -> Profile:
 
 
 def gram(profile: Profile, x: Tensor, other: Tensor | None = None) -> Tensor:
-    """Kernel matrix (n, k) of unit vectors x (n, d) and other (k, d), by default x itself.
+    """Kernel matrix (n, k) of unit vectors.
+
+    Args:
+        profile: the kernel as a function of u.
+        x: (n, d) unit vectors.
+        other: (k, d) unit vectors, x itself when left out.
 
     Reading: the diagonal of a Gram matrix is computed at u = 1 exactly, for arccos is steep there.
     """
@@ -114,20 +129,35 @@ def gram(profile: Profile, x: Tensor, other: Tensor | None = None) -> Tensor:
 
 
 def empirical_gram(W: Tensor, activation: Activation, x: Tensor, other: Tensor | None = None) -> Tensor:
-    """The same kernel of a finite net: (1/m) sum_s <x, x'> phi'(<w_s, x>) phi'(<w_s, x'>)."""
+    r"""The same kernel of a finite net: the mean over its neurons instead of the expectation.
+
+    .. math:: \frac1m \sum_s \langle x, x'\rangle\, \phi'(\langle w_s, x\rangle)\,
+        \phi'(\langle w_s, x'\rangle)
+
+    Args:
+        W: (m, d) hidden weights.
+        activation: phi.
+        x: (n, d) points.
+        other: (k, d) points, x itself when left out.
+
+    Returns:
+        (n, k).
+    """
     other = x if other is None else other
     features = [activation.derivative(points @ W.T) for points in (x, other)]
     return (x @ other.T) * (features[0] @ features[1].T) / len(W)
 
 
 def degree_weights(profile: Profile, d: int, degrees: int, *, nodes: int = 600) -> list[float]:
-    """Eigenvalues lambda_0, ..., lambda_degrees of the kernel on the sphere of R^d, one per degree.
+    r"""Eigenvalues of the kernel on the sphere of :math:`\mathbb{R}^d`, one per degree from 0 on.
 
-        lambda_k = c_d int_{-1}^{1} profile(u) P_k(u) (1 - u^2)^((d-3)/2) du,   P_k(1) = 1
+    .. math:: \lambda_k = c_d \int_{-1}^{1} \text{profile}(u)\, P_k(u)\, (1 - u^2)^{(d-3)/2}\, du, \qquad
+        P_k(1) = 1
 
     A degree with eigenvalue 0 is missing from the kernel's function space.
 
     Args:
+        profile: the kernel as a function of u.
         d: at least 3.
         degrees: largest degree.
         nodes: of the Gauss-Gegenbauer rule.

@@ -10,21 +10,26 @@ _RANK = 20
 _MARGIN = 1e-9  # relative error granted to LAPACK's largest eigenvalue
 
 
-def slope_norm(W: Tensor, low: Tensor, high: Tensor, p: float, *, rounds: int = 60) -> float:
-    """A bound on max |sum_s t_s w_s|_q over t_s in [low_s, high_s], q dual to p: a Lipschitz constant.
+def interval_norm(W: Tensor, low: Tensor, high: Tensor, p: float, *, rounds: int = 60) -> float:
+    r"""A bound on :math:`\|\sum_s t_s w_s\|_q`, q dual to p, over coefficients t in their intervals.
 
-    With B the rows (high - low) / 2 w_s and one row for the middle of all intervals:
+    It is a Lipschitz constant of the margin. With B the rows
+    :math:`\tfrac12 (\text{high}_s - \text{low}_s) w_s` and one row for the middle of all intervals, for all
+    positive :math:`\lambda` and :math:`\mu`:
 
-        l2:    |B' t|_2^2 <= (sum lam) eigmax(diag(lam)^-1/2 B B' diag(lam)^-1/2)      for every lam > 0
-        l_inf: |B' t|_1   <= sqrt(sum lam sum mu) sigmax(diag(lam)^-1/2 B diag(mu)^-1/2)
-        l1:    |B' t|_inf  = max over coordinates of |middle| + sum |B|, exactly
+    .. math:: \ell_2: &\quad \|B^T t\|_2^2 \le \Big(\sum_s \lambda_s\Big)\,
+        \lambda_{\max}\big(D_\lambda^{-1/2} B B^T D_\lambda^{-1/2}\big) \\
+        \ell_\infty: &\quad \|B^T t\|_1 \le \Big(\sum_s \lambda_s \sum_j \mu_j\Big)^{1/2}
+        \sigma_{\max}\big(D_\lambda^{-1/2} B D_\mu^{-1/2}\big) \\
+        \ell_1: &\quad \|B^T t\|_\infty \text{ exactly, as the largest column sum of } |B|
 
     The multipliers come from the low-rank form of the primal SDP (unit vectors v_s in place of the t_s, block
     ascent); any positive ones are sound, the best give the Shor (LipSDP) value.
 
     Args:
-        W: (m, d).
-        low, high: (m,) with low <= high.
+        W: (m, d) the vectors.
+        low: (m,) lower ends of their coefficients.
+        high: (m,) upper ends.
         p: norm of the ball.
         rounds: of the block ascent.
 

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from karat.attacks.line import HasLine, LineProfile
-from karat.core.ball import Ball
 from karat.core.classifier import Classifier
-from karat.core.norms import norm, per_sample
+from karat.core.line import HasLine, Line
+from karat.core.norms import norm, per_sample, unit
+from karat.core.region import Region
 
 
 @dataclass(frozen=True)
@@ -21,11 +21,13 @@ class RaySearch:
 
 @dataclass(frozen=True, eq=False)
 class Ray:
-    """The points x + t direction, t >= 0, one ray per sample.
+    r"""The points :math:`x + t v`, :math:`t \ge 0`, one ray per sample.
 
     Args:
-        x, direction: (n, ...).
+        classifier: whose margin is searched.
+        x: (n, ...) samples.
         y: (n,) labels.
+        direction: (n, ...) the directions v.
     """
 
     classifier: Classifier
@@ -41,25 +43,26 @@ class Ray:
         """Margins at positions t of the samples `rows`, in the classifier's own arithmetic, as float64."""
         return self.classifier.margin(self.x[rows] + self.perturbation(t, rows), self.y[rows]).double()
 
-    def profile(self, rows: Tensor | slice = slice(None)) -> LineProfile | None:
+    def line(self, rows: Tensor | slice = slice(None)) -> Line | None:
         """The classifier's own account of its hidden layer along the rays, if it has one."""
         if not isinstance(self.classifier, HasLine) or len(self.x) == 0:
             return None
         return self.classifier.line(self.x[rows], self.direction[rows], self.y[rows])
 
 
-def unit(v: Tensor, p: float) -> Tensor:
-    """v / |v|_p per sample; zero stays zero, and tiny vectors do not underflow."""
-    top = norm(v, torch.inf)
-    scaled = v / per_sample(torch.where(top > 0, top, 1.0), v)
-    size = norm(scaled, p)
-    return scaled / per_sample(torch.where(size > 0, size, 1.0), v)
-
-
-def ray_in_ball(classifier: Classifier, x: Tensor, y: Tensor, push: Tensor, ball: Ball) -> tuple[Ray, Tensor]:
+def ray_in_ball(
+    classifier: Classifier, x: Tensor, y: Tensor, push: Tensor, ball: Region
+) -> tuple[Ray, Tensor]:
     """The rays along `push`, in steps of l_p length 1, and the (n,) lengths at which they leave the ball.
 
     Reading: in a box, coordinates at a wall and pushed against it stay; the ray ends at the next wall.
+
+    Args:
+        classifier: whose margin is searched.
+        x: (n, ...) samples.
+        y: (n,) labels.
+        push: (n, ...) where to go, of any length.
+        ball: the allowed perturbations.
     """
     if ball.box is not None:
         low, high = ball.box

@@ -6,7 +6,8 @@ import pytest
 import torch
 
 from karat.core.activations import QuadraticRelu, Relu, SmoothLeakyRelu, Softplus
-from karat.core.kernels import (
+from karat.core.smoothings import SmoothedRelu
+from karat.core.tangent_kernel import (
     degree_weights,
     empirical_gram,
     gram,
@@ -16,7 +17,6 @@ from karat.core.kernels import (
     relu_profile,
     smoothed_relu_profile,
 )
-from karat.core.smoothings import SmoothedRelu
 
 U = torch.linspace(-1, 1, 41, dtype=torch.float64)
 ALL = [Relu(), QuadraticRelu(), SmoothedRelu(0.5), Softplus(), SmoothLeakyRelu(0.1, 2.0)]

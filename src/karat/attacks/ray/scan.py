@@ -5,7 +5,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from karat.attacks.ray import RaySearch
+from karat.attacks.ray.ray import RaySearch
 
 # f(t, rows): margins of the samples `rows` at their positions t.
 RayMargin = Callable[[Tensor, Tensor], Tensor]
@@ -14,10 +14,10 @@ _GROWTHS = 80
 _ROUNDS = 100
 
 
-def search_bracket(
+def search_scan(
     f: RayMargin, origin: Tensor, guess: Tensor, end: Tensor, *, points: int, tolerance: float
 ) -> RaySearch:
-    """First crossing and minimum on [0, end] among the points of a scan, the crossing refined by bracketing.
+    """First crossing and minimum on [0, end] among the points of a scan, the crossing then closed in on.
 
     The scan takes `points` equal steps up to 4 guess, then `points` equal steps up to end (if end is inf, 80
     steps growing by a half each). Two sign changes between neighbours of the scan go unseen: the
@@ -30,7 +30,7 @@ def search_bracket(
         guess: (n,) first-order crossing, inf allowed.
         end: (n,) right ends, inf allowed.
         points: resolution.
-        tolerance: relative width of the last bracket.
+        tolerance: relative width at which a crossing is known well enough.
     """
     crossing = torch.where(origin <= 0, 0.0, torch.full_like(end, torch.inf))
     lowest, low_value = torch.zeros_like(end), origin.clone()
@@ -39,6 +39,7 @@ def search_bracket(
     open_ended = bool(torch.isinf(end).any())
     for k in range(1, points + max(points, _GROWTHS if open_ended else 0) + 1):
         t = _scan_position(k, points, guess, end)
+        # Only samples that started right and have not crossed yet are looked at.
         rows = ((origin > 0) & torch.isinf(right) & (t > left)).nonzero().squeeze(1)
         if len(rows) == 0:
             continue
@@ -56,6 +57,7 @@ def search_bracket(
 
 
 def _scan_position(k: int, points: int, guess: Tensor, end: Tensor) -> Tensor:
+    """Where the k-th step of the scan looks: densely near the guess, then out to the end."""
     near = torch.where(torch.isfinite(guess), 4 * guess, torch.where(torch.isfinite(end), 0.0, 1.0))
     near = torch.minimum(near, end)
     if k <= points:
@@ -68,11 +70,21 @@ def _scan_position(k: int, points: int, guess: Tensor, end: Tensor) -> Tensor:
 def close_in(
     f: RayMargin, left: Tensor, right: Tensor, left_value: Tensor, right_value: Tensor, *, tolerance: float
 ) -> Tensor:
-    """Shrink brackets with margin > 0 at `left` and <= 0 at `right`; the final right ends.
+    """Shrink intervals with margin > 0 at `left` and <= 0 at `right`; the final right ends.
 
     Chandrupatla's method on every sample at once: inverse quadratic interpolation where it is safe, bisection
     otherwise.
+
+    Args:
+        f: margin on the ray.
+        left: (n,) points with margin > 0.
+        right: (n,) points further out with margin <= 0.
+        left_value: (n,) margins at `left`.
+        right_value: (n,) margins at `right`.
+        tolerance: relative width at which an interval is narrow enough.
     """
+    # `scipy.optimize.elementwise.find_root` is the same method, equal to 3e-14, but it evaluates both ends
+    # again: a third more evaluations, and 1.1 to 1.5 times as long on nets of 100 to 400 neurons.
     left, right = left.clone(), right.clone()
     a, b, fa, fb = right.clone(), left.clone(), right_value.clone(), left_value.clone()
     share = torch.full_like(left, 0.5)
@@ -84,6 +96,7 @@ def close_in(
         value = f(t, rows)
         negative = value <= 0
         right[rows[negative]], left[rows[~negative]] = t[negative], t[~negative]
+        # a is the newest point, b the end on the other side of zero, c the point that is given up.
         same = negative == (fa[rows] <= 0)
         c, fc = torch.where(same, a[rows], b[rows]), torch.where(same, fa[rows], fb[rows])
         b[rows], fb[rows] = torch.where(same, b[rows], a[rows]), torch.where(same, fb[rows], fa[rows])
@@ -98,8 +111,10 @@ def _next_share(
 ) -> Tensor:
     """Where between a and b to look next: interpolated if the three points bend gently, else the middle."""
     xi, phi = (a - b) / (c - b), (fa - fb) / (fc - fb)
+    # Chandrupatla's test: inside it the inverse parabola is monotone, so its root lies in the interval.
     gentle = (phi.square() < xi) & ((1 - phi).square() < 1 - xi)
     quadratic = fa / (fb - fa) * fc / (fb - fc) + (c - a) / (b - a) * fa / (fc - fa) * fb / (fc - fb)
     share = torch.where(gentle & torch.isfinite(quadratic), quadratic, 0.5)
+    # A step below half the tolerance would not move; this far at least the next point goes.
     least = (tolerance * torch.minimum(a.abs(), b.abs()) / (2 * (b - a).abs())).clamp(1e-15, 0.5)
     return torch.minimum(torch.maximum(share, least), 1 - least)

@@ -5,7 +5,9 @@ import math
 import pytest
 import torch
 
-from karat.attacks import PGD, hinges, routes, run_attack
+from karat.attacks import PGD, routes, run_attack
+from karat.attacks.signs import walk
+from karat.attacks.signs.walk import walkable_hinges
 from karat.core import Ball
 from karat.core.activations import LeakyRelu, Relu, Softplus
 from karat.nets import TwoLayer, as_classifier
@@ -39,7 +41,7 @@ def problem(n=40, d=30, m=50, *, activation=None, biases=True, dtype=torch.float
 def always(monkeypatch):
     """Walk however small the problem and however many signs change."""
     monkeypatch.setattr(routes, "WORTH", 0)
-    monkeypatch.setattr(hinges, "LIMIT", math.inf)
+    monkeypatch.setattr(walk, "LIMIT", math.inf)
 
 
 def compare(method, classifier, x, y, ball):
@@ -91,8 +93,8 @@ def test_radii_may_differ_and_vanish(always):
 
 
 def test_samples_beyond_the_first_chunks(always, monkeypatch):
-    monkeypatch.setattr(hinges, "FIRST", 16 * 30)
-    monkeypatch.setattr(hinges, "CHUNK", 7 * 30)
+    monkeypatch.setattr(walk, "FIRST", 16 * 30)
+    monkeypatch.setattr(walk, "CHUNK", 7 * 30)
     classifier, x, y = problem()
     compare(PGD(), classifier, x, y, Ball(math.inf, torch.full((len(x),), 0.2, dtype=x.dtype)))
 
@@ -104,8 +106,8 @@ def test_strides_and_graphs_do_not_matter(always):
 
 
 def test_where_many_signs_change_the_rest_is_stepped(always, monkeypatch):
-    monkeypatch.setattr(hinges, "LIMIT", 1e-9)
-    monkeypatch.setattr(hinges, "FIRST", 16 * 30)
+    monkeypatch.setattr(walk, "LIMIT", 1e-9)
+    monkeypatch.setattr(walk, "FIRST", 16 * 30)
     classifier, x, y = problem()
     tau = torch.linspace(0.1, 1, len(x), dtype=x.dtype)
     for until_broken in (False, True):
@@ -143,11 +145,11 @@ def test_infinite_weights_are_left_to_the_gradients(always):
 
 def test_a_classifier_without_hinges_is_stepped(always):
     classifier, x, y = problem()
-    assert hinges.hinges_of(classifier, x, y, 20) is not None
+    assert walkable_hinges(classifier, x, y, 20) is not None
     smooth = problem(activation=Softplus())[0]
     for other in [(classifier, x.float(), y), (smooth, x, y), (Gradients(classifier), x, y)]:
-        assert hinges.hinges_of(*other, 20) is None
+        assert walkable_hinges(*other, 20) is None
 
 
 def test_small_problems_are_stepped():
-    assert hinges.hinges_of(*problem(), 2) is None
+    assert walkable_hinges(*problem(), 2) is None
