@@ -118,9 +118,14 @@ class MixtureConfig:
         return self.ratio * self.mu
 
     @property
+    def tested_ratio(self) -> float:
+        """Attack radius over mu on test points."""
+        return self.ratio if self.test_ratio is None else self.test_ratio
+
+    @property
     def test_tau(self) -> float:
         """Attack radius on test points."""
-        return self.tau if self.test_ratio is None else self.test_ratio * self.mu
+        return self.tested_ratio * self.mu
 
     @property
     def exact(self) -> bool:
