@@ -65,7 +65,14 @@ class LemmaResult:
 
 @dataclass(frozen=True, kw_only=True)
 class FirstStep:
-    """What is known after one step; the fields are explained in `LemmaResult`."""
+    r"""What is known after one step.
+
+    Args:
+        error: robust training error.
+        movement: :math:`\|W_1 - W_0\|_F / \|W_0\|_F`.
+        active_samples: smallest share, over the neurons, of samples that activate it robustly.
+        active_neurons: smallest share, over the samples, of neurons that it activates robustly.
+    """
 
     error: float
     movement: float
@@ -75,7 +82,14 @@ class FirstStep:
 
 @dataclass(frozen=True, kw_only=True)
 class MarginView:
-    """What the test points show at one step; the fields are explained in `LemmaResult`."""
+    r"""What the test points show at one step.
+
+    Args:
+        step: which.
+        normalised_margin: mean margin of the worse class over :math:`\|W\| \|\mu\|^2 \sqrt{n/d}`.
+        margin_bound: the bound of Lemma 4.2 on the robust error.
+        robust_error: by PGD.
+    """
 
     step: int
     normalised_margin: float
