@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
@@ -14,14 +14,13 @@ from karat.papers.benign.experiments.axes import Axis, TrainingConfig, axis_valu
 from karat.papers.benign.experiments.boundary import BOUNDARY
 from karat.papers.benign.experiments.evaluation import Attacked, Evaluation
 from karat.papers.benign.experiments.maps import FIG1
-from karat.papers.benign.experiments.mixture import MixtureConfig
+from karat.papers.benign.experiments.mixture import MixtureConfig, Start
 from karat.study.claim import Check, Finding
 from karat.study.curves import with_caveat
 from karat.study.evaluate import lower_bound_finding, tight_finding
 from karat.study.run import Run, grouped
 
 C = TypeVar("C", bound=TrainingConfig)
-Start = Literal["pytorch", "symmetric"]
 
 
 @dataclass(frozen=True)

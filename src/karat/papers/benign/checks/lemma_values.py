@@ -41,7 +41,7 @@ def active_share(run: LemmaRun) -> float:
 
     Ref: benign, Lemma 4.5
     """
-    return min(run.result.active_samples, run.result.active_neurons)
+    return min(run.result.active.samples, run.result.active.neurons)
 
 
 def movement_share(run: LemmaRun) -> float:
@@ -52,7 +52,7 @@ def movement_share(run: LemmaRun) -> float:
 
     Ref: benign, Prop B.34
     """
-    return run.result.first_step_movement / (run.config.setting().slope * run.config.mu / 10)
+    return run.result.first_step.movement / (run.config.setting().slope * run.config.mu / 10)
 
 
 def lowest_margin(run: LemmaRun) -> float:

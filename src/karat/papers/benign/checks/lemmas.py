@@ -66,7 +66,7 @@ def _increment(runs: Sequence[LemmaRun]) -> Finding:
     finding = lower_bound_finding(slacks, 0.0, deterministic=True)
     # Correlations are products of two derivatives, each at least the slope.
     lowest = [run.config.slope**2 - ROUNDING for run in smooth]
-    if any(found < allowed for found, allowed in zip(correlations, lowest, strict=True)):
+    if any(low < allowed for low, allowed in zip(correlations, lowest, strict=True)):
         finding = with_caveat(finding, "A correlation leaves [slope^2, 1].", verdict="fails")
     worst = max(smooth, key=lambda run: run.result.gradient_constant / _printed_constant(run.config))
     needed, printed = worst.result.gradient_constant, _printed_constant(worst.config)
@@ -80,6 +80,7 @@ def _loss_ratio(runs: Sequence[LemmaRun]) -> Finding:
     shares = [run.result.loss_ratio / limit for run, limit in zip(runs, limits, strict=True)]
     largest = max(run.result.loss_ratio for run in runs)
     reach = max(_reach(run.config) for run in runs)
+    # A bound that no run could have broken has not been tested.
     if reach < min(limits):
         note = (
             f"steps so small and few cannot bring the ratio above {reach:.3g} whatever happens, the bound is "
@@ -109,7 +110,7 @@ def _positive(measured: float, caveat: str) -> Finding:
 
 def _one_step(runs: Sequence[LemmaRun]) -> Finding:
     """Robust training error after the first step."""
-    return upper_bound_finding([run.result.first_step_error for run in runs], 0.0, deterministic=True)
+    return upper_bound_finding([run.result.first_step.error for run in runs], 0.0, deterministic=True)
 
 
 def _monotone(runs: Sequence[LemmaRun]) -> Finding:
@@ -125,6 +126,7 @@ def _monotone(runs: Sequence[LemmaRun]) -> Finding:
     verdict: Outcome = finding.verdict
     if drop > ROUNDING:
         verdict = "fails"
+    # The gain is bounded from below, and a lower bound may be too weak.
     elif verdict == "fails":
         verdict = "inconclusive"
     return with_caveat(finding, f"Largest drop at a point the attack finds: {drop:.2g}.", verdict=verdict)

@@ -1,16 +1,14 @@
 """Training curves on the noisy mixture: the theorem's algorithm and the paper's own experiment."""
 
-from typing import Any, Literal
+from typing import Any
 
 import torch
 
 from karat.papers.benign.experiments.evaluation import CurvesResult, as_curves
 from karat.papers.benign.experiments.exact import run_exact
-from karat.papers.benign.experiments.mixture import MixtureConfig
+from karat.papers.benign.experiments.mixture import MixtureConfig, Start
 from karat.papers.benign.experiments.plain import run_plain
 from karat.study.experiment import Experiment, Preset
-
-Start = Literal["symmetric", "pytorch"]
 
 
 def run(config: MixtureConfig, generator: torch.Generator) -> CurvesResult:

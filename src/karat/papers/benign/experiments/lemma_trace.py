@@ -20,6 +20,32 @@ from karat.study.result import Undefined
 
 
 @dataclass(frozen=True, kw_only=True)
+class FirstStep:
+    r"""What one step has done.
+
+    Args:
+        error: robust training error after it.
+        movement: :math:`\|W_1 - W_0\|_F / \|W_0\|_F`.
+    """
+
+    error: float
+    movement: Annotated[float, Undefined("infinite or unknown from weights of length zero")]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ActiveShares:
+    """How many neurons of the right sign stay active whatever the attack does.
+
+    Args:
+        samples: smallest share, over the neurons, of samples that activate it robustly.
+        neurons: smallest share, over the samples, of neurons that it activates robustly.
+    """
+
+    samples: float
+    neurons: float
+
+
+@dataclass(frozen=True, kw_only=True)
 class LemmaResult:
     r"""Extreme values over all steps of what the lemmas bound.
 
@@ -37,10 +63,8 @@ class LemmaResult:
         normalised_margin: there, mean margin of the worse class over :math:`\|W\| \|\mu\|^2 \sqrt{n/d}`.
         margin_bound: there, the bound of Lemma 4.2 on the robust error.
         robust_error: there, the robust test error by PGD.
-        first_step_error: robust training error after one step.
-        first_step_movement: :math:`\|W_1 - W_0\|_F / \|W_0\|_F`.
-        active_samples: smallest share, over the neurons, of samples that activate it robustly.
-        active_neurons: smallest share, over the samples, of neurons that it activates robustly.
+        first_step: what one step has done.
+        active: which neurons no attack can switch off after it.
         final_train_loss: mean loss over the attacked training points at the end.
     """
 
@@ -56,28 +80,9 @@ class LemmaResult:
     normalised_margin: list[float]
     margin_bound: list[float]
     robust_error: list[float]
-    first_step_error: float
-    first_step_movement: float
-    active_samples: float
-    active_neurons: float
+    first_step: FirstStep
+    active: ActiveShares
     final_train_loss: float
-
-
-@dataclass(frozen=True, kw_only=True)
-class FirstStep:
-    r"""What is known after one step.
-
-    Args:
-        error: robust training error.
-        movement: :math:`\|W_1 - W_0\|_F / \|W_0\|_F`.
-        active_samples: smallest share, over the neurons, of samples that activate it robustly.
-        active_neurons: smallest share, over the samples, of neurons that it activates robustly.
-    """
-
-    error: float
-    movement: float
-    active_samples: float
-    active_neurons: float
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -116,7 +121,7 @@ class LemmaTrace:
         """The net one step before, and the training points as they were attacked there."""
         self.distance = self.loss_ratio = self.margin_drop = self.gradient_constant = 0.0
         self.increment_slack = self.correlation_low = self.certified_gain = math.inf
-        self.first_step: FirstStep | None = None
+        self.after_one_step: tuple[FirstStep, ActiveShares] | None = None
         self.margin_views: list[MarginView] = []
 
     def observe(self, step: int, net: TwoLayer) -> dict[str, Any]:
@@ -137,7 +142,8 @@ class LemmaTrace:
             return {}
         margin = y * net(attacked)
         if step == 1:
-            self.first_step = self._after_one_step(net, margin)
+            self.after_one_step = self._first_step(net, margin), self._active(net)
+        # Attacks move along the weights, which begin outside the span of the data: a little of delta is too.
         outside = delta - (delta @ self.data_basis) @ self.data_basis.T
         self.distance = max(self.distance, float(torch.linalg.vector_norm(outside, dim=1).max()))
         weight = -self.loss.derivative(margin)
@@ -152,14 +158,9 @@ class LemmaTrace:
         Args:
             net: at the end of training.
         """
-        config, x, y, first, views = (
-            self.config,
-            self.problem.x,
-            self.problem.y,
-            self.first_step,
-            self.margin_views,
-        )
-        assert first is not None, "every run has a first step"
+        assert self.after_one_step is not None, "every run has a first step"
+        first_step, active = self.after_one_step
+        config, x, y, views = self.config, self.problem.x, self.problem.y, self.margin_views
         delta = self.method(as_classifier(net), x, y, self.ball)
         return LemmaResult(
             distance=self.distance,
@@ -174,10 +175,8 @@ class LemmaTrace:
             normalised_margin=[view.normalised_margin for view in views],
             margin_bound=[view.margin_bound for view in views],
             robust_error=[view.robust_error for view in views],
-            first_step_error=first.error,
-            first_step_movement=first.movement,
-            active_samples=first.active_samples,
-            active_neurons=first.active_neurons,
+            first_step=first_step,
+            active=active,
             final_train_loss=float(self.loss(y * net(x + delta)).mean()),
         )
 
@@ -187,6 +186,7 @@ class LemmaTrace:
         margin = y * old(attacked)
         self.margin_drop = max(self.margin_drop, float((margin - y * new(attacked)).max()))
         gradient = torch.linalg.matrix_norm(new.W - old.W) / config.lr
+        # The smallest C2 for which this step fulfils |grad L| <= C2 sqrt(d/n) G.
         needed = gradient * (config.n / config.d) ** 0.5 / -self.loss.derivative(margin).mean()
         self.gradient_constant = max(self.gradient_constant, float(needed))
         if config.activation != "smooth_leaky_relu":
@@ -199,18 +199,18 @@ class LemmaTrace:
             self.increment_slack = min(self.increment_slack, slack)
             self.correlation_low = min(self.correlation_low, low)
 
-    def _after_one_step(self, net: TwoLayer, margin: Tensor) -> FirstStep:
-        y, x, start = self.problem.y, self.problem.x, self.problem.net
+    def _first_step(self, net: TwoLayer, margin: Tensor) -> FirstStep:
+        start = self.problem.net
         moved = torch.linalg.vector_norm(net.W - start.W) / torch.linalg.vector_norm(start.W)
-        # A neuron is robustly active on a sample if no attack of radius tau can switch it off.
+        return FirstStep(error=error_share(margin), movement=float(moved))
+
+    def _active(self, net: TwoLayer) -> ActiveShares:
+        y, x = self.problem.y, self.problem.x
+        # An attack of radius tau lowers a preactivation by tau times the length of the neuron at most.
         reach = self.config.tau * torch.linalg.vector_norm(net.W, dim=1)
         active = (x @ net.W.T >= reach) & (y.unsqueeze(1) == net.a)
-        return FirstStep(
-            error=error_share(margin),
-            movement=float(moved),
-            active_samples=float(active.double().mean(dim=0).min()),
-            active_neurons=float(active.double().mean(dim=1).min()),
-        )
+        samples, neurons = (float(active.double().mean(dim=dim).min()) for dim in (0, 1))
+        return ActiveShares(samples=samples, neurons=neurons)
 
     def _look_at_test_points(self, step: int, net: TwoLayer) -> MarginView:
         config, y = self.config, self.problem.y_test
@@ -237,7 +237,7 @@ class LemmaTrace:
 
 def _known(extreme: float) -> float | None:
     """None for an extreme of nothing: the inequality is not about this activation, or no margin moved."""
-    return None if math.isinf(extreme) else extreme
+    return None if extreme == math.inf else extreme
 
 
 def _gaussian_test(config: MixtureConfig, problem: TrainingProblem) -> Tensor:

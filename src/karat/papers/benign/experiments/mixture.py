@@ -18,6 +18,7 @@ from karat.nets import TwoLayer, init
 from karat.papers.benign.bounds import TheoremSetting
 from karat.training import Adversary, StepDecay, Trainer
 
+Start = Literal["symmetric", "pytorch"]
 Cluster = Literal["gaussian", "admissible_gaussian", "truncated", "quartic"]
 SPAN_FROM = 20_000
 """Dimension beyond which PyTorch weights are drawn as Gaussian ones of the same variance, in their span."""
@@ -76,7 +77,7 @@ class MixtureConfig:
     mu: Positive
     ratio: NonNegative
     flip_rate: Annotated[float, Ge(0), Le(0.499)]
-    start: Literal["symmetric", "pytorch"]
+    start: Start
     init_scale: NonNegative | None = None
     attack_first: bool = True
     activation: Literal["relu", "leaky_relu", "smooth_leaky_relu"] = "relu"

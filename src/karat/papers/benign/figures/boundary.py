@@ -1,6 +1,6 @@
 """The phase boundary: the dimension that training tolerates against the signal, and the law behind it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -8,17 +8,17 @@ from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter, ScalarFormatter
 
-from karat.papers.benign.checks.boundary import Start, boundary_exponent
+from karat.papers.benign.checks.boundary import boundary_exponent
 from karat.papers.benign.checks.predictions import halfway
 from karat.papers.benign.experiments.evaluation import Attacked, Evaluation
-from karat.papers.benign.experiments.mixture import MixtureConfig
+from karat.papers.benign.experiments.mixture import MixtureConfig, Start
 from karat.papers.benign.figures.crossing import Boundary, find_boundary
 from karat.papers.benign.figures.grid import read_grid
 from karat.papers.benign.figures.law import draw_law
 from karat.papers.benign.figures.notes import lost_note, seeds_text, sentences
 from karat.study.drawing.picture import Picture
 from karat.study.drawing.style import INK, PALETTE, finish
-from karat.study.run import Run, Runs
+from karat.study.run import Run, Runs, grouped
 
 STARTS: dict[Start, str] = {"pytorch": "PyTorch start", "symmetric": "symmetric start"}
 LAWS: dict[Attacked, tuple[float, str]] = {"clean": (4.0, PALETTE[0]), "robust": (2.0, PALETTE[1])}
@@ -39,15 +39,13 @@ def draw_boundary(runs: Runs[MixtureConfig, Evaluation]) -> list[Picture]:
     """
     if not runs:
         return []
-    by_start = {start: [run for run in runs if run.config.start == start] for start in STARTS}
-    there = {start: from_start for start, from_start in by_start.items() if from_start}
-    laws = draw_law({STARTS[start]: from_start for start, from_start in there.items()})
-    return [_draw(there, runs), *laws]
+    groups = grouped(runs, lambda run: run.config.start)
+    by_start: dict[Start, BoundaryRuns] = {start: groups[start] for start in STARTS if start in groups}
+    laws = draw_law({STARTS[start]: from_start for start, from_start in by_start.items()})
+    return [_draw(by_start, runs), *laws]
 
 
-def _draw(
-    by_start: dict[Start, list[Run[MixtureConfig, Evaluation]]], runs: Runs[MixtureConfig, Evaluation]
-) -> Picture:
+def _draw(by_start: Mapping[Start, BoundaryRuns], runs: Runs[MixtureConfig, Evaluation]) -> Picture:
     figure = Figure(figsize=(6.2, 4.6), layout="constrained")
     ax = figure.add_subplot()
     ax.set_xscale("log")

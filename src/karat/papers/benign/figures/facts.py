@@ -45,7 +45,7 @@ def _active(run: LemmaRun) -> float | None:
 
 
 FACTS = (
-    Fact("training error 0\nafter one step", lambda run: run.result.first_step_error, lambda v: v == 0, max),
+    Fact("training error 0\nafter one step", lambda run: run.result.first_step.error, lambda v: v == 0, max),
     Fact("margins\nnever drop", lambda run: run.result.margin_drop, lambda v: v <= ROUNDING, max),
     Fact("first move over\nγ|μ|/10 is ≥ 1", movement_share, lambda v: v >= 1, min),
     Fact("margin\nstays > 0", lowest_margin, lambda v: v > 0, min),

@@ -31,15 +31,15 @@ class ErrorGrid(Generic[C]):
     runs: Sequence[Run[C, Evaluation]]
     lost: np.ndarray
 
-    def place(self, config: C) -> tuple[int, int]:
+    def cell_of(self, config: C) -> tuple[int, int]:
         """Return the row and the column of a run.
 
         Args:
             config: of the run.
         """
-        return int(np.searchsorted(self.y, config.d)), int(
-            np.searchsorted(self.x, axis_value(config, self.axis))
-        )
+        row = np.searchsorted(self.y, axis_value(config, "d"))
+        column = np.searchsorted(self.x, axis_value(config, self.axis))
+        return int(row), int(column)
 
     def table(self, value: Callable[[Evaluation], float | None]) -> np.ndarray:
         """Return one value as (seeds, r, c), NaN where it was not measured.
@@ -49,10 +49,11 @@ class ErrorGrid(Generic[C]):
         """
         shape = len(self.y), len(self.x)
 
-        def cell(run: Run[C, Evaluation]) -> int:
-            return int(np.ravel_multi_index(self.place(run.config), shape))
+        def number_of_cell(run: Run[C, Evaluation]) -> int:
+            return int(np.ravel_multi_index(self.cell_of(run.config), shape))
 
-        known, rows = pivot(self.runs, cell, lambda run: or_nan(value(run.result)))
+        # Cells numbered row by row are one axis; those without any run stay NaN.
+        known, rows = pivot(self.runs, number_of_cell, lambda run: or_nan(value(run.result)))
         table = np.full((len(rows), shape[0] * shape[1]), np.nan)
         table[:, known.astype(int)] = rows
         return table.reshape(-1, *shape)
@@ -76,14 +77,14 @@ def read_grid(runs: Sequence[Run[C, Evaluation]], axis: Axis, lost: Sequence[C] 
     Args:
         runs: the finished ones.
         axis: the setting.
-        lost: configs of cells that diverged or failed, which have a place of their own.
+        lost: configs of cells that diverged or failed, which have a cell on the map too.
     """
     configs = [*(run.config for run in runs), *lost]
     x = np.array(sorted({axis_value(config, axis) for config in configs}))
     y = np.array(sorted({axis_value(config, "d") for config in configs}))
     grid = ErrorGrid(axis, x, y, runs, np.zeros((len(y), len(x)), dtype=int))
     for config in lost:
-        grid.lost[grid.place(config)] += 1
+        grid.lost[grid.cell_of(config)] += 1
     return grid
 
 

@@ -104,19 +104,19 @@ def draw_map(runs: Runs[C, Evaluation], plan: MapPlan[C]) -> list[Picture]:
     """Draw one figure per combination of the settings that are no axis.
 
     Args:
-        runs: of the sweep; lost cells have a place on the map too.
+        runs: of the sweep; lost cells are marked on the map too.
         plan: what to show.
     """
     lost = [plan.experiment.config(record.config) for record in runs.lost]
+    # Lost cells count here too: one with another n, say, must not be marked on the map of this n.
     every_cell = [Run(config, None, 0) for config in [*(run.config for run in runs), *lost]]
     others = [name for name in varied_settings(every_cell) if name not in FIELDS[plan.axis] | FIELDS["d"]]
     groups = grouped(runs, lambda run: describe_config(run.config, others))
-    return [
-        _draw(
-            group, [config for config in lost if describe_config(config, others) == settings], plan, settings
-        )
-        for settings, group in groups.items()
-    ]
+    pictures = []
+    for settings, group in groups.items():
+        lost_here = [config for config in lost if describe_config(config, others) == settings]
+        pictures.append(_draw(group, lost_here, plan, settings))
+    return pictures
 
 
 def _draw(runs: Sequence[Run[C, Evaluation]], lost: Sequence[C], plan: MapPlan[C], settings: str) -> Picture:
