@@ -12,7 +12,7 @@ from karat.papers.benign.checks.predictions import halfway
 from karat.papers.benign.checks.settings import Evaluate, unmet_on_grid
 from karat.papers.benign.experiments.axes import Axis, TrainingConfig, axis_value
 from karat.papers.benign.experiments.boundary import BOUNDARY
-from karat.papers.benign.experiments.evaluation import Attacked, Evaluation
+from karat.papers.benign.experiments.evaluation import ErrorKind, Evaluation
 from karat.papers.benign.experiments.maps import FIG1
 from karat.papers.benign.experiments.mixture import MixtureConfig, Start
 from karat.study.claim import Check, Finding
@@ -36,7 +36,7 @@ class Crossings:
     without: set[int]
 
 
-def find_crossings(runs: Sequence[Run[C, Evaluation]], axis: Axis, kind: Attacked) -> Crossings:
+def find_crossings(runs: Sequence[Run[C, Evaluation]], axis: Axis, kind: ErrorKind) -> Crossings:
     """Interpolate, on the probit scale, where every seed's accuracy is halfway in every dimension.
 
     Args:
@@ -65,12 +65,12 @@ def find_crossings(runs: Sequence[Run[C, Evaluation]], axis: Axis, kind: Attacke
 
 
 def boundary_exponent(
-    runs: Sequence[Run[MixtureConfig, Evaluation]], kind: Attacked, predicted: float | None, start: Start
+    runs: Sequence[Run[MixtureConfig, Evaluation]], kind: ErrorKind, predicted: float | None, start: Start
 ) -> Finding:
-    r"""Return the exponent p of :math:`d \sim (\mu^\star)^p`, the signal at which accuracy is halfway.
+    r"""Return the exponent p of :math:`d \sim (\mu^\star)^p` along the phase boundary.
 
-    One boundary per seed: :math:`\mu^\star` is interpolated in every dimension, then :math:`\log d` is fitted
-    against :math:`\log \mu^\star`. Dimensions without a crossing on the grid are named and left out.
+    One boundary per seed: :math:`\mu^\star`, the signal at which accuracy is halfway, is interpolated in every
+    dimension, then :math:`\log d` is fitted against :math:`\log \mu^\star`. Dimensions without a crossing on the grid are named and left out.
 
     Args:
         runs: a sweep over dimensions and signals.
@@ -95,7 +95,7 @@ def boundary_exponent(
     return with_caveat(finding, f"No crossing on the grid at d = {listed}." if listed else "")
 
 
-def bound_exponent(config: MixtureConfig, kind: Attacked, signals: Sequence[float]) -> float:
+def bound_exponent(config: MixtureConfig, kind: ErrorKind, signals: Sequence[float]) -> float:
     r"""Return the exponent of d in :math:`\|\mu\|` at which the bound of Theorem 3.1 is halfway.
 
     The bound depends on :math:`C^2 d`, so the dimension that solves it is d times the square of the implied
@@ -129,7 +129,7 @@ def log_slope(points: Sequence[tuple[float, float]]) -> float:
     return float(np.polyfit(x, y, 1)[0])
 
 
-def _exponent(kind: Attacked, predicted: float | None, start: Start) -> Evaluate[MixtureConfig, Evaluation]:
+def _exponent(kind: ErrorKind, predicted: float | None, start: Start) -> Evaluate[MixtureConfig, Evaluation]:
     return lambda runs: boundary_exponent(runs, kind, predicted, start)
 
 

@@ -186,7 +186,7 @@ CHECKS = (
     _hidden("lem4.1", _distance, "Distance over min(init_scale sqrt(m d)/lr, tau)."),
     _hidden("lem4.4", _loss_ratio, "C_r from its printed forms, C1 = 10/kappa, c0 = 1."),
     _hidden("lem4.5", _activity),
-    _hidden("sec3.onestep", _one_step, "Attacked by PGD."),
+    _hidden("sec3.onestep", _one_step, "ErrorKind by PGD."),
     _hidden(
         "lemB.9",
         _monotone,

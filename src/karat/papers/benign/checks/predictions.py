@@ -11,11 +11,11 @@ from karat.papers.benign.bounds import robust_error_floor
 from karat.papers.benign.bounds_fit import ThresholdFit, fit_threshold_law
 from karat.papers.benign.bounds_lemmas import loss_ratio_bound
 from karat.papers.benign.checks.settings import sorted_settings
-from karat.papers.benign.experiments.evaluation import Attacked, Evaluation
+from karat.papers.benign.experiments.evaluation import ErrorKind, Evaluation
 from karat.papers.benign.experiments.mixture import MixtureConfig
 from karat.study.run import Run
 
-KINDS: tuple[Attacked, Attacked] = ("clean", "robust")
+KINDS: tuple[ErrorKind, ErrorKind] = ("clean", "robust")
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-Attacked = Literal["clean", "robust"]
+ErrorKind = Literal["clean", "robust"]
 """Which test error: without an attack, or with one."""
 
 
@@ -27,7 +27,7 @@ class Evaluation:
     robust_error: float
     certified_error: float | None = None
 
-    def test_error(self, kind: Attacked) -> float:
+    def test_error(self, kind: ErrorKind) -> float:
         """Return the clean or the robust test error.
 
         Args:

@@ -10,7 +10,7 @@ from matplotlib.ticker import NullFormatter, ScalarFormatter
 
 from karat.papers.benign.checks.boundary import boundary_exponent
 from karat.papers.benign.checks.predictions import halfway
-from karat.papers.benign.experiments.evaluation import Attacked, Evaluation
+from karat.papers.benign.experiments.evaluation import ErrorKind, Evaluation
 from karat.papers.benign.experiments.mixture import MixtureConfig, Start
 from karat.papers.benign.figures.crossing import Boundary, find_boundary
 from karat.papers.benign.figures.grid import read_grid
@@ -21,11 +21,11 @@ from karat.study.drawing.style import INK, PALETTE, finish
 from karat.study.run import Run, Runs, grouped
 
 STARTS: dict[Start, str] = {"pytorch": "PyTorch start", "symmetric": "symmetric start"}
-LAWS: dict[Attacked, tuple[float, str]] = {"clean": (4.0, PALETTE[0]), "robust": (2.0, PALETTE[1])}
+LAWS: dict[ErrorKind, tuple[float, str]] = {"clean": (4.0, PALETTE[0]), "robust": (2.0, PALETTE[1])}
 """Errors with the exponent the paper names and their colour."""
 
 BoundaryRuns = Sequence[Run[MixtureConfig, Evaluation]]
-Boundaries = dict[Attacked, list[Boundary]]
+Boundaries = dict[ErrorKind, list[Boundary]]
 """Error -> its boundary from every start."""
 
 
@@ -72,14 +72,14 @@ def _draw(by_start: Mapping[Start, BoundaryRuns], runs: Runs[MixtureConfig, Eval
     return Picture("Phase boundary", sentences(caption, *notes, lost_note(runs.lost)), figure)
 
 
-def _note(boundary: Boundary, kind: Attacked, start: Start) -> str:
+def _note(boundary: Boundary, kind: ErrorKind, start: Start) -> str:
     if not boundary.without:
         return ""
     listed = ", ".join(f"{d:g}" for d in boundary.without)
     return f"{STARTS[start]}, {kind}: not every seed crosses at d = {listed}; left out."
 
 
-def _label(runs: BoundaryRuns, kind: Attacked, start: Start) -> str:
+def _label(runs: BoundaryRuns, kind: ErrorKind, start: Start) -> str:
     """Series with the exponent of d in |mu| and its interval, as the claim reads it."""
     text = f"{kind}, {STARTS[start]}"
     try:

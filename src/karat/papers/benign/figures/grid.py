@@ -7,7 +7,7 @@ from typing import Generic, TypeVar
 import numpy as np
 
 from karat.papers.benign.experiments.axes import Axis, TrainingConfig, axis_value
-from karat.papers.benign.experiments.evaluation import Attacked, Evaluation
+from karat.papers.benign.experiments.evaluation import ErrorKind, Evaluation
 from karat.study.run import Run, pivot
 
 C = TypeVar("C", bound=TrainingConfig)
@@ -58,7 +58,7 @@ class ErrorGrid(Generic[C]):
         table[:, known.astype(int)] = rows
         return table.reshape(-1, *shape)
 
-    def test_error(self, kind: Attacked) -> np.ndarray:
+    def test_error(self, kind: ErrorKind) -> np.ndarray:
         """Return the clean or the robust test error as (seeds, r, c).
 
         Args:

@@ -10,7 +10,7 @@ from matplotlib.colors import Normalize
 from matplotlib.patches import Rectangle
 
 from karat.papers.benign.experiments.axes import TrainingConfig
-from karat.papers.benign.experiments.evaluation import Attacked
+from karat.papers.benign.experiments.evaluation import ErrorKind
 from karat.papers.benign.figures.grid import ErrorGrid
 from karat.papers.benign.figures.heat_cells import axis_scale, cell_edges, inside_cells
 from karat.study.drawing.style import INK
@@ -46,7 +46,7 @@ class Heat:
     low: float
     high: float
     always: bool = False
-    kind: Attacked | None = None
+    kind: ErrorKind | None = None
     level: float | None = None
 
 

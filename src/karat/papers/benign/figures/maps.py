@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from karat.papers.benign.checks.predictions import KINDS, halfway
 from karat.papers.benign.experiments.axes import FIELDS, Axis, TrainingConfig
 from karat.papers.benign.experiments.digits import FIG4, FIG5, DigitsConfig
-from karat.papers.benign.experiments.evaluation import Attacked, Evaluation
+from karat.papers.benign.experiments.evaluation import ErrorKind, Evaluation
 from karat.papers.benign.experiments.maps import FIG1, FIG3
 from karat.papers.benign.experiments.mixture import MixtureConfig
 from karat.papers.benign.figures.crossing import Boundary, find_boundary, mark_boundary, mark_power_law
@@ -28,7 +28,7 @@ SIGNS: dict[Axis, str] = {"mu": r"|\mu|", "ratio": r"(\tau/|\mu|)"}
 X_LABELS: dict[Axis, str] = {"mu": r"signal $|\mu|$", "ratio": r"attack ratio $\tau/|\mu|$"}
 
 C = TypeVar("C", bound=TrainingConfig)
-Laws = Mapping[Attacked, tuple[float, ...]]
+Laws = Mapping[ErrorKind, tuple[float, ...]]
 """Kind of accuracy -> the exponents p of d ~ x^p that the paper names for it."""
 
 
@@ -127,7 +127,7 @@ def _draw(runs: Sequence[Run[C, Evaluation]], lost: Sequence[C], plan: MapPlan[C
     rows = (len(heats) + 1) // 2
     figure = Figure(figsize=(2 * PANEL[0], rows * PANEL[1] + 0.3), layout="constrained")
     frame = Frame(X_LABELS[plan.axis], "dimension $d$", broken > 0)
-    boundaries: dict[Attacked, Boundary] = {}
+    boundaries: dict[ErrorKind, Boundary] = {}
     for index, heat in enumerate(heats):
         ax = figure.add_subplot(rows, 2, index + 1)
         draw_heat(ax, grid, heat, frame)
@@ -169,7 +169,7 @@ def _mark(ax: Axes, boundary: Boundary, laws: tuple[float, ...], level: float, a
     )
 
 
-def _caption(grid: ErrorGrid[C], laws: Laws, boundaries: Mapping[Attacked, Boundary], level: float) -> str:
+def _caption(grid: ErrorGrid[C], laws: Laws, boundaries: Mapping[ErrorKind, Boundary], level: float) -> str:
     seeds = seeds_text(grid.count())
     spread = standard_error(grid.test_error("robust"))
     lost = int(grid.lost.sum())
@@ -185,7 +185,7 @@ def _caption(grid: ErrorGrid[C], laws: Laws, boundaries: Mapping[Attacked, Bound
 
 
 def _boundary_notes(
-    laws: Laws, boundaries: Mapping[Attacked, Boundary], level: float, seeds: str
+    laws: Laws, boundaries: Mapping[ErrorKind, Boundary], level: float, seeds: str
 ) -> list[str]:
     notes = []
     crossed = [kind for kind, boundary in boundaries.items() if boundary.points]
