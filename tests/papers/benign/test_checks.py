@@ -144,7 +144,7 @@ def test_clean_training_is_compared_within_its_own_setting(records):
 
 
 def test_lemmas_refuse_a_step_size_that_decays():
-    with pytest.raises(ValueError, match="`decay_every` of `benign.lemmas` must be at least `steps` = 12"):
+    with pytest.raises(ValueError, match=r"`decay_every` of `benign\.lemmas` must be at least `steps` = 12"):
         cells(EXPERIMENTS["benign.lemmas"], "tiny", 1, {"decay_every": 5})
     config = replace(INSIDE, steps=12, decay_every=5)
     assert not config.setting().theorem_algorithm

@@ -69,8 +69,9 @@ def boundary_exponent(
 ) -> Finding:
     r"""Return the exponent p of :math:`d \sim (\mu^\star)^p` along the phase boundary.
 
-    One boundary per seed: :math:`\mu^\star`, the signal at which accuracy is halfway, is interpolated in every
-    dimension, then :math:`\log d` is fitted against :math:`\log \mu^\star`. Dimensions without a crossing on the grid are named and left out.
+    One boundary per seed: :math:`\mu^\star`, the signal at which accuracy is halfway, is interpolated in
+    every dimension, then :math:`\log d` is fitted against :math:`\log \mu^\star`. Dimensions without a
+    crossing on the grid are named and left out.
 
     Args:
         runs: a sweep over dimensions and signals.
