@@ -6,7 +6,6 @@ import time
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import is_dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -44,10 +43,8 @@ def execute(cell: Cell, *, show_traceback: bool = False) -> Record:
         try:
             # There and back: a record fresh from the cell equals the one read from a store later.
             result = experiment.run(cell.config, cell_generator(cell.seed))
-            values = decode(encode(to_values(result) if is_dataclass(result) else result))
-            values = settle(
-                values, undefined_values(type(result)) if is_dataclass(result) else experiment.undefined
-            )
+            values = decode(encode(to_values(result)))
+            values = settle(values, undefined_values(experiment.result_type))
         except Diverged as reason:
             status, error = "diverged", _line(reason)
         except Exception as reason:

@@ -97,8 +97,7 @@ class Check(Generic[C, R]):
     @property
     def name(self) -> str:
         """Of the experiment."""
-        experiment: Any = self.experiment
-        return experiment if isinstance(experiment, str) else experiment.name
+        return self.experiment.name
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -165,14 +164,9 @@ def _judged(statement: Statement, check: Check, records: Sequence[Record], scale
         return _claim(statement, check, scale, records=own, verdict=verdict, caveats=[lost])
     unmet: tuple[str, ...] = ()
     try:
-        experiment: Any = check.experiment
-        if isinstance(experiment, str):
-            done: Any = [record for record in own if record.status == "done"]
-            unmet = tuple(dict.fromkeys(name for record in own for name in _unmet(check, record.config)))
-        else:
-            done = read_runs(experiment, own, check.beside)
-            unmet = tuple(dict.fromkeys(name for run in done for name in _unmet(check, run)))
-        finding = check.evaluate(done)
+        runs = read_runs(check.experiment, own, check.beside)
+        unmet = tuple(dict.fromkeys(name for run in runs for name in _unmet(check, run)))
+        finding = check.evaluate(runs)
     except KeyError as error:
         missing = f"The records hold no value {error}: they are older than this check, run it again."
         return _claim(statement, check, scale, records=own, unmet=unmet, caveats=[missing, lost])

@@ -10,7 +10,6 @@ import numpy as np
 from karat.core.bands import simultaneous_band
 from karat.core.statistics import Interval, fit_power_law, t_interval
 from karat.study.claim import Curve, Finding, Outcome
-from karat.study.record import Record, number
 
 Side = Literal["equal", "at most", "at least"]
 Numbers = Sequence[float] | np.ndarray
@@ -20,11 +19,6 @@ ROUNDING = 1e-9
 """Relative slack of an exact comparison: double-precision noise, far below any effect a claim speaks of."""
 
 _ONE_SEED = "One seed only: no interval over seeds."
-
-
-def values_of(records: Sequence[Record], name: str) -> list[float]:
-    """One number per record under `name`, NaN where it is undefined; a KeyError names the missing value."""
-    return [number(record.values[name]) for record in records]
 
 
 def upper_bound_finding(

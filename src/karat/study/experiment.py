@@ -63,7 +63,6 @@ class Experiment(Generic[C, R]):
     presets: Mapping[str, Preset[C]]
     run: Callable[[C, "torch.Generator"], R]
     part: Part = "theory"
-    undefined: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         # Experiments are made while their module is imported, perhaps by a script that runs them later.

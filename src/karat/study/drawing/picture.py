@@ -63,14 +63,6 @@ def describe_config(config: Any, names: Sequence[str]) -> str:
     return ", ".join(f"{name} = {number(getattr(config, name))}" for name in names)
 
 
-def by_config(records: Sequence[Record]) -> list[list[Record]]:
-    """Group records of equal settings, in the order of their first appearance."""
-    groups: dict[str, list[Record]] = {}
-    for record in records:
-        groups.setdefault(record.config_hash, []).append(record)
-    return list(groups.values())
-
-
 def varying(records: Sequence[Record]) -> list[str]:
     """Names of the settings that differ between the records."""
     names = dict.fromkeys(name for record in records for name in record.config)

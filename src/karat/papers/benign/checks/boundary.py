@@ -6,7 +6,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from karat.core.statistics import crossing_point, log_log_slope
+from karat.core.statistics import crossing_point, fit_power_law
 from karat.papers.benign.bounds import implied_constant
 from karat.papers.benign.checks.predictions import halfway
 from karat.papers.benign.checks.settings import Evaluate, unmet_on_grid
@@ -86,7 +86,9 @@ def boundary_exponent(
     curves = [points for points in crossings.per_seed.values() if len(points) >= 3]
     if not curves:
         raise ValueError("fewer than three dimensions have a crossing on this grid.")
-    exponents = [log_log_slope([mu for _, mu in points], [d for d, _ in points]).value for points in curves]
+    exponents = [
+        fit_power_law([mu for _, mu in points], [d for d, _ in points]).exponent for points in curves
+    ]
     if predicted is not None:
         finding = tight_finding(exponents, predicted, resolution=0.5)
     else:
