@@ -103,19 +103,16 @@ def export(
 @app.command("verify")
 def verify(store: StorePath = None, json: Json = False) -> None:
     """Check the file and every record; exit code 1 if anything is wrong."""
-    from karat.lab import default_path, inspect
+    from karat.lab.store import default_path
+    from karat.lab.store import verify as find_faults
 
     with bad_input():
-        health = inspect.verify(store or default_path())
+        health = find_faults(store or default_path())
     if json:
         print_json(vars(health) | {"problems": list(health.problems)})
     else:
         sound = "sound" if not health.problems else f"{len(health.problems)} problems"
         pairs = [("schema", str(health.schema)), ("records", str(health.records)), ("store", sound)]
-        if health.without_digest:
-            pairs.append(
-                ("without digest", f"{health.without_digest} records, written before there were any")
-            )
         print_pairs([*pairs, *(("problem", text) for text in health.problems[:_SHOWN])])
     if health.problems:
         raise Failure(f"the store is not sound: {health.problems[0]} `karat store repair` saves what it can.")
@@ -124,18 +121,19 @@ def verify(store: StorePath = None, json: Json = False) -> None:
 @app.command("repair")
 def repair(store: StorePath = None, json: Json = False) -> None:
     """Save the readable records of a damaged store into a new one; the damaged file is kept beside it."""
-    from karat.lab import default_path, inspect
+    from karat.lab.store import default_path, is_sound
+    from karat.lab.store import repair as save_records
 
     path = store or default_path()
     if not path.is_file():
         raise Failure(f"{path}: there is no store here.", BAD_INPUT)
-    if inspect.is_sound(path):
+    if is_sound(path):
         if json:
             print_json({"records": 0, "left": {}, "backup": None})
         else:
             print_pairs([("store", "sound, there is nothing to repair")])
         return
-    salvage = inspect.repair(path)
+    salvage = save_records(path)
     if json:
         print_json(vars(salvage) | {"backup": str(salvage.backup)})
         return

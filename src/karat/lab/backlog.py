@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from functools import cached_property
 
 from karat.lab.engine import Feed
-from karat.lab.reservations import Reservations
-from karat.lab.store import Sources, Store
+from karat.lab.store import Reservations, Sources, Store
 from karat.study.experiment import Cell
 
 LOOK = 0.1

@@ -8,8 +8,7 @@ from karat.lab.backlog import Backlog, in_order
 from karat.lab.engine import Engine, Inline
 from karat.lab.pool import Local
 from karat.lab.progress import Progress, Silent
-from karat.lab.reservations import Reservations
-from karat.lab.store import Store
+from karat.lab.store import Reservations, Store
 from karat.study.experiment import Cell
 from karat.study.lookup import find_experiment
 from karat.study.record import Record

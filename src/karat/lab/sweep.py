@@ -12,9 +12,8 @@ from karat.lab.backlog import Backlog, in_order
 from karat.lab.cost import CostModel, Estimate, calibration
 from karat.lab.engine import Engine, Feed
 from karat.lab.progress import Progress, Silent
-from karat.lab.reservations import Reservations
 from karat.lab.runner import drive, present_sources
-from karat.lab.store import Sources, Store
+from karat.lab.store import Reservations, Sources, Store
 from karat.study.experiment import Cell
 from karat.study.record import Record, canonical
 

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from karat.lab.row import Row
+from karat.lab.store.row import Row
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from karat.errors import StoreError
-from karat.lab import schema
-from karat.lab.overview import Summary, overview
-from karat.lab.rescue import claim_rescued, rescue
-from karat.lab.row import COLUMNS, Row, now, sealed, unsealed
-from karat.lab.storefile import StoreFile
+from karat.lab.store import layout
+from karat.lab.store.file import StoreFile
+from karat.lab.store.overview import Summary, overview
+from karat.lab.store.rescue import claim_rescued, rescue
+from karat.lab.store.row import COLUMNS, Row, now, sealed, unsealed
 from karat.study.experiment import Cell
 from karat.study.record import Record
 
@@ -152,7 +152,7 @@ class Store:
     def integrity(self, most: int) -> tuple[int, list[str]]:
         """Return the version of the file's layout, and up to so many things that are wrong with its pages."""
         lines = [str(text) for (text,) in self._file.stream(f"PRAGMA integrity_check({most})")]
-        return schema.check(self._file.connection), [line for line in lines if line != "ok"]
+        return layout.check(self._file.connection), [line for line in lines if line != "ok"]
 
     def remove(self, experiment: str | None = None, status: str | None = None) -> int:
         """Remove the records that match all given conditions (all records without any); return how many."""
@@ -191,7 +191,7 @@ class Store:
         }
 
     def _take_in_rescued(self) -> None:
-        for file, records in [] if self.read_only else claim_rescued(self._file.place):
+        for file, records in [] if self.read_only else claim_rescued(self._file.real_path):
             for record in records:
                 self._file.write(_PUT, Row.of(record))
             with suppress(OSError):
@@ -205,7 +205,7 @@ class Store:
                 records = [*self.records(), record]
         count = len({kept.key for kept in records})
         what = "The last record is" if count == 1 else f"All {count} records are"
-        file = rescue(self._file.place, records)
+        file = rescue(self._file.real_path, records)
         if file is None:
             return f"{what} lost: no file can be written beside the store either."
         if self._file.has_vanished():
