@@ -13,6 +13,7 @@ from karat.core.activations import LeakyRelu, Relu
 from karat.core.ball import Ball
 from karat.core.checks import ShapeError
 from karat.core.classifier import Classifier
+from karat.nets.modes import still
 from karat.nets.module import NetClassifier, NetModule, as_classifier
 from karat.nets.net import Net
 from karat.nets.outputs import fit_labels, score_count
@@ -75,22 +76,6 @@ def given(model: Any, x: Any, y: Any, ball: Ball) -> Iterator[Given]:
                     f"the margin of {lost} of {len(x)} samples is NaN before any attack."
                 ) from error
             raise
-
-
-@contextmanager
-def still(*modules: nn.Module) -> Iterator[None]:
-    """Eval mode and no parameter gradients until the end, then both as they were."""
-    modes = {part: part.training for module in modules for part in module.modules()}
-    wanted = {p: p.requires_grad for module in modules for p in module.parameters()}
-    try:
-        for module in modules:
-            module.eval().requires_grad_(False)
-        yield
-    finally:
-        for part, mode in modes.items():
-            part.training = mode
-        for parameter, flag in wanted.items():
-            parameter.requires_grad_(flag)
 
 
 def _dtype(model: Any, own: bool, x: Tensor) -> torch.dtype:

@@ -14,6 +14,7 @@ from karat.core.ball import Ball
 from karat.core.statistics import clopper_pearson
 from karat.data.loading import evenly
 from karat.nets.chain import as_sequential
+from karat.nets.hooks import watching
 from karat.nets.module import NetModule
 from karat.nets.unaltered import alteration
 from karat.yours.probe.settings import ProbeSettings
@@ -171,16 +172,11 @@ def why_no_certificate(module: nn.Module, x: Tensor) -> str:
 def _largest_map(module: nn.Module, x: Tensor) -> int:
     sizes = [0]
 
-    def note(_: nn.Module, __: Any, output: Any) -> None:
+    def note(name: str, output: Any) -> None:
         sizes.append(output.numel() if isinstance(output, Tensor) else 0)
 
-    handles = [part.register_forward_hook(note) for part in module.modules()]
-    try:
-        with torch.no_grad():
-            module(x[:1].clone())
-    finally:
-        for handle in handles:
-            handle.remove()
+    with watching(module, after=note), torch.no_grad():
+        module(x[:1].clone())
     return max(sizes)
 
 

@@ -12,11 +12,11 @@ from karat.core.checks import ShapeError
 from karat.data.loading import evenly, load_samples
 from karat.data.samples import Samples
 from karat.nets.loading import require_finite
+from karat.nets.modes import still
 from karat.nets.module import ModuleClassifier, to_module
 from karat.nets.net import Net
 from karat.nets.outputs import OneOutput, count_outputs, first_tensor, fit_labels
 from karat.nets.weight_layers import weight_layers
-from karat.yours.given import still
 
 NAMES = ("start", "before", "after")
 

@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from karat.attacks.pgd import PGD
 from karat.core.ball import Ball
+from karat.nets.modes import still
 from karat.nets.module import as_classifier
 from karat.probes.density import (
     components_for,
@@ -24,7 +25,6 @@ from karat.probes.pictures import Ascent
 from karat.probes.reconstruction import as_targets, rescaled
 from karat.probes.roughness import centred, low_frequency_share, roughness
 from karat.probes.span import span_error
-from karat.training.image_attackers import attacked
 
 LEVELS = (0.1, 0.2, 0.3, 0.5, 0.8)
 """Relative squared errors at which the non-zeros of a code are counted."""
@@ -38,7 +38,7 @@ PRINTED = 0.0405
 
 def perturbations(net: nn.Module, x: Tensor, labels: Tensor, ball: Ball, steps: int) -> Tensor:
     """What projected gradient steps on the margin find in the ball, from zero; nothing is random."""
-    with attacked(net):
+    with still(net):
         parts = zip(x.split(250), labels.split(250), strict=True)
         return torch.cat([PGD(steps=steps)(as_classifier(net), part, y, ball) for part, y in parts])
 
