@@ -15,8 +15,9 @@ import typer
 from karat import version
 from karat.cli.errors import BAD_INPUT, Failure
 from karat.cli.options import Json, StorePath
-from karat.cli.output import number, print_json, print_pairs, print_table
+from karat.cli.output import print_json, print_pairs, print_table
 from karat.cli.session import open_store
+from karat.core.texts import number
 
 FIELDS = ("bench", "size", "implementation", "cpu_seconds", "ratio")
 YARDSTICK = "float32 product 1000 x 1000 x 1000"

@@ -10,8 +10,9 @@ import typer
 
 from karat.cli.errors import BAD_INPUT, Failure, bad_input
 from karat.cli.options import Json, PaperKey, StorePath
-from karat.cli.output import number, print_json, print_pairs, print_table, with_interval
+from karat.cli.output import print_json, print_pairs, print_table, with_interval
 from karat.cli.session import open_store
+from karat.core.texts import number
 
 if TYPE_CHECKING:
     from karat.study.claim import Check

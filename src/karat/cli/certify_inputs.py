@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from karat.cli.errors import BAD_INPUT, Failure, one_line
+from karat.cli.errors import BAD_INPUT, Failure
 from karat.cli.inputs import allow_own_code
+from karat.errors import reason
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -53,9 +54,7 @@ def load_net(kind: str, checkpoint: Path | None, trust_pickle: bool) -> Any:
     try:
         return NETS[kind](**{name: tensor.double() for name, tensor in tensors.items()})
     except (TypeError, ValueError) as error:
-        raise Failure(
-            f"`{checkpoint}` does not fit `{kind}`: {one_line(error).rstrip('.')}.", BAD_INPUT
-        ) from error
+        raise Failure(f"`{checkpoint}` does not fit `{kind}`: {reason(error)}.", BAD_INPUT) from error
 
 
 def load_inputs(
@@ -116,8 +115,8 @@ def _labels(net: Any, x: "Tensor", y: "Tensor") -> "Tensor":
     try:
         outputs = count_outputs(net, x.to(kind))
     except (RuntimeError, NotImplementedError, IndexError) as error:
-        reason = " ".join(str(error).split())[:160].rstrip(".")
-        raise ValueError(f"the model cannot take inputs of shape {tuple(x.shape[1:])}: {reason}.") from error
+        shape = tuple(x.shape[1:])
+        raise ValueError(f"the model cannot take inputs of shape {shape}: {reason(error, 200)}.") from error
     return fit_labels(y, outputs)
 
 

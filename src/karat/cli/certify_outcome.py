@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from karat.cli.certify_inputs import Radii
-from karat.cli.output import number, print_pairs, print_table
+from karat.cli.output import print_pairs, print_table
+from karat.core.texts import number
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -48,7 +49,7 @@ class Outcome:
         """Print the table and what was left open."""
         rows = []
         for radius, point in zip(self.places, self.curve, strict=True):
-            name = "own" if self.radii.own is not None else f"{radius:.4g}"
+            name = "own" if self.radii.own is not None else number(radius)
             counts = (point.trials - point.broken - point.ties - point.undecided, point.broken, point.ties)
             ends = (
                 f"[{low:.3f}, {high:.3f}]"

@@ -9,6 +9,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from karat.core.texts import number
+
 if TYPE_CHECKING:
     from karat.core.statistics import Interval
 
@@ -50,13 +52,6 @@ def print_pairs(pairs: Sequence[tuple[str, str]]) -> None:
     else:
         for name, text in kept:
             sys.stdout.write(f"{name:<{width}}{text}\n")
-
-
-def number(value: float | str | None) -> str:
-    """Return a number in four digits, a text as it is, nothing for None."""
-    if value is None:
-        return ""
-    return value if isinstance(value, str) else f"{value:.4g}"
 
 
 def with_interval(value: float | None, interval: "Interval | None") -> str:

@@ -25,7 +25,7 @@ from karat.cli.options import (
     StorePath,
     Workers,
 )
-from karat.cli.output import number, print_json, print_pairs, print_table, with_interval
+from karat.cli.output import print_json, print_pairs, print_table, with_interval
 from karat.cli.session import (
     bar,
     engine_named,
@@ -34,6 +34,7 @@ from karat.cli.session import (
     require_success,
     resumable,
 )
+from karat.core.texts import number
 
 if TYPE_CHECKING:
     from karat.lab import Engine, RichProgress, Store

@@ -18,7 +18,7 @@ from karat.cli.options import (
     StorePath,
     Workers,
 )
-from karat.cli.output import number, print_json, print_pairs, print_table, with_interval
+from karat.cli.output import print_json, print_pairs, print_table, with_interval
 from karat.cli.session import (
     bar,
     engine_named,
@@ -29,6 +29,7 @@ from karat.cli.session import (
     require_success,
     resumable,
 )
+from karat.core.texts import number
 
 if TYPE_CHECKING:
     from karat.lab.summary import Group

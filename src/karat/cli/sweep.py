@@ -21,7 +21,7 @@ from karat.cli.options import (
     StorePath,
     Workers,
 )
-from karat.cli.output import number, print_json, print_pairs
+from karat.cli.output import print_json, print_pairs
 from karat.cli.session import (
     bar,
     engine_named,
@@ -32,6 +32,7 @@ from karat.cli.session import (
     require_success,
     resumable,
 )
+from karat.core.texts import number
 
 if TYPE_CHECKING:
     from karat.lab import Outcome, Store, Sweep, Target

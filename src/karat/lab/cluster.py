@@ -9,12 +9,12 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from karat.errors import WorkerError
+from karat.errors import WorkerError, reason
 from karat.lab.engine import ATTEMPTS, Feed, Retries
 from karat.lab.execute import failure
 from karat.lab.host import Answer, answer, stop
 from karat.lab.protocol import read_answer, request
-from karat.lab.scheduler import alive, connected, one_line, require_address
+from karat.lab.scheduler import alive, connected, require_address
 from karat.lab.watch import Say, Watch, over_limit, unheard
 from karat.study.experiment import Cell
 from karat.study.record import Record
@@ -162,12 +162,10 @@ class _Flight:
             raise self._lost() from error
         except (ImportError, AttributeError, TypeError) as error:
             raise WorkerError(
-                f"a Dask worker has no karat or another version of it: {one_line(error)}."
+                f"a Dask worker has no karat or another version of it: {reason(error)}."
             ) from error
         except Exception as error:
-            raise WorkerError(
-                f"the Dask cluster failed: {type(error).__name__}: {one_line(error)}."
-            ) from error
+            raise WorkerError(f"the Dask cluster failed: {type(error).__name__}: {reason(error)}.") from error
         return found if isinstance(found, Answer) else Answer(None, str(found))
 
     def _lost(self) -> WorkerError:

@@ -10,6 +10,7 @@ from typing import Any
 from jinja2 import Environment
 
 from karat.core.checks import require_choice
+from karat.core.texts import number
 from karat.errors import ReportError
 from karat.lab.store import Store
 from karat.report.collect import Content, Held, collect
@@ -20,7 +21,7 @@ from karat.report.pages import environment, replace_file
 from karat.report.sweeps import sweep_views
 from karat.report.typeset import typeset
 from karat.study.claim import SCALES, Check
-from karat.study.drawing.picture import Picture, describe, number, varying
+from karat.study.drawing.picture import Picture, describe, varying
 from karat.study.experiment import Experiment
 from karat.study.registry import CHECKS, EXPERIMENTS, FIGURES, PAPERS
 from karat.version import __version__
@@ -143,7 +144,7 @@ def _plate(run: Held, picture: Picture) -> Plate:
 @cache
 def _environment() -> Environment:
     own = environment()
-    own.filters["number"] = lambda value: "" if value is None else number(value)
+    own.filters["number"] = number
     own.filters["describe"] = describe
     own.filters["typeset"] = typeset
     own.filters["without_folders"] = without_folders

@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 
+from karat.core.texts import number
 from karat.lab.summary import Average, Group, summarise
-from karat.study.drawing.picture import Picture, describe, number
+from karat.study.drawing.picture import Picture, describe
 from karat.study.drawing.style import PALETTE, finish, literal, new_figure
 from karat.study.record import Record
 
@@ -45,7 +46,7 @@ def draw_means(axes: Axes, points: Sequence[Point], *, color: str = PALETTE[0], 
     if all(isinstance(x, int | float) for x, _ in points):
         points = sorted(points, key=lambda point: point[0])
     else:
-        points = [(literal(number(x)), average) for x, average in points]
+        points = [(literal(number(x, missing="None")), average) for x, average in points]
     means = np.array([average.mean for _, average in points])
     ends = np.array(
         [[a.interval.low, a.interval.high] if a.interval else [a.mean, a.mean] for _, a in points]

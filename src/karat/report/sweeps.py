@@ -9,13 +9,14 @@ import numpy as np
 from matplotlib import patheffects
 from matplotlib.axes import Axes
 
+from karat.core.texts import number
 from karat.errors import TargetError
 from karat.lab.adaptive import Target
 from karat.lab.store import Store
 from karat.lab.summary import Group, summarise
 from karat.report.default_figure import draw_means
 from karat.report.embed import data_uri
-from karat.study.drawing.picture import number
+from karat.study.drawing.picture import describe
 from karat.study.drawing.style import FAINT, INK, finish, literal, new_figure
 from karat.study.record import Record
 
@@ -125,7 +126,7 @@ def _images(
             else:
                 marks = sides if target and name == target.value else {}
                 _map(axes, chosen, name, (row, plan["axes"][row]), (column, plan["axes"][column]), marks)
-        title = ", ".join(f"{name} = {number(value)}" for name, value in fixed.items())
+        title = describe(fixed, list(fixed))
         found.append((title or "Means over the seeds so far", data_uri(figure)))
     return found
 
@@ -161,6 +162,8 @@ def _map(
     axes.figure.colorbar(mesh, ax=axes, fraction=0.05, pad=0.02).ax.tick_params(labelsize=7, colors=INK)
     for axis, (_, values) in ((axes.yaxis, rows), (axes.xaxis, columns)):
         step = max(1, -(-len(values) // 8))
-        axis.set_ticks(range(0, len(values), step), [literal(number(value)) for value in values[::step]])
+        axis.set_ticks(
+            range(0, len(values), step), [literal(number(value, missing="None")) for value in values[::step]]
+        )
     finish(axes, x=literal(columns[0]), y=literal(rows[0]), title=literal(name), legend=False)
     axes.grid(visible=False)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, Literal, TypeVar
 
 from karat.core.statistics import Interval
+from karat.errors import one_line
 from karat.study.experiment import Experiment
 from karat.study.record import Record
 from karat.study.run import Run, Runs, read_runs
@@ -219,7 +220,7 @@ def _lost_cells(records: Sequence[Record]) -> str:
 
 
 def _sentence(error: Exception) -> str:
-    text = " ".join(str(error).split()) or "The evaluation failed without a reason"
+    text = one_line(error, "The evaluation failed without a reason")
     return text[0].upper() + text[1:].rstrip(".") + "."
 
 

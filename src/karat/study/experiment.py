@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, is_dataclass, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, cast
 
+from karat.errors import one_line
 from karat.study.config import config_from_json, config_to_json, hints, read, require_setting
 from karat.study.grid import require_few_cells
 from karat.study.record import config_hash
@@ -183,5 +184,4 @@ def _config(name: str, base: Any, values: Mapping[str, Any]) -> Any:
     try:
         return replace(base, **values)
     except (TypeError, ValueError) as error:
-        sentence = " ".join(str(error).split())
-        raise ValueError(sentence.replace(f"`{type(base).__name__}`", f"`{name}`")) from error
+        raise ValueError(one_line(error).replace(f"`{type(base).__name__}`", f"`{name}`")) from error

@@ -23,7 +23,8 @@ def bracket_figure(
     """Draw brackets of robust accuracy with their intervals, and the radii of single samples if known.
 
     Args:
-        radii, curve: equally many.
+        radii: of the balls.
+        curve: the bracket at each radius.
         p: norm of the ball.
         minimal: adds the step curves of all samples.
     """

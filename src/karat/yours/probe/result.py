@@ -16,7 +16,7 @@ from karat.yours.probe.perturbations import Basis, TransferRates
 from karat.yours.probe.pictures import Pictures
 from karat.yours.probe.rebuilding import Rebuilding
 from karat.yours.probe.robustness import Paired, Robustness
-from karat.yours.probe.sentence import Evidence, Sentence
+from karat.yours.probe.sentences.sentence import Evidence, Sentence
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,9 +9,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from scipy import stats
 
+from karat.core.texts import number
 from karat.papers.benign.figures.grid import seeds_text
 from karat.papers.benign.figures.training_curves import step_axis
-from karat.study.drawing.picture import Picture, by_config, number
+from karat.study.drawing.picture import Picture, by_config
 from karat.study.drawing.style import INK, curve_with_band, finish, fit_to_seeds
 from karat.study.record import Record
 

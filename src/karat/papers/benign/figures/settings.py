@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from textwrap import fill
 
-from karat.study.drawing.picture import number
+from karat.core.texts import number
 from karat.study.record import Record
 
 NAMED = ("d", "n", "m", "mu", "ratio", "activation", "start", "flip_rate")

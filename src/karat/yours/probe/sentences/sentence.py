@@ -10,7 +10,14 @@ Relation = Literal[">=", "<=", ""]
 
 @dataclass(frozen=True)
 class Evidence:
-    """One measured number, and the threshold it was held against (none for numbers shown for comparison)."""
+    """One measured number, and the threshold it was held against (none for numbers shown for comparison).
+
+    Args:
+        name: what was measured.
+        value: the number.
+        relation: the side of the threshold that is asked for, empty for numbers shown for comparison.
+        threshold: NaN where there is none.
+    """
 
     name: str
     value: float

@@ -9,14 +9,20 @@ from karat.probes.kernel_drift import KernelDrift
 from karat.probes.layer_change import LayerChange
 from karat.probes.leftover import Leftover
 from karat.yours.probe.pictures import PictureNumbers
-from karat.yours.probe.sentence import Answer, Evidence, Sentence, decided
-from karat.yours.probe.thresholds import LARGE, LAZY, LEFT, MOST_LAYERS, SMALL, SMOOTHER, SPARSER
+from karat.yours.probe.sentences.sentence import Answer, Evidence, Sentence, decided
+from karat.yours.probe.sentences.thresholds import LARGE, LAZY, LEFT, MOST_LAYERS, SMALL, SMOOTHER, SPARSER
 
 
 def regime(
     linear: Mapping[str, float], drifts: Mapping[str, KernelDrift], layers: Sequence[LayerChange]
 ) -> Sentence:
-    """Did the training leave the lazy regime?"""
+    """Did the training leave the lazy regime?
+
+    Args:
+        linear: "start -> before", ... -> error of the net linearised around the first.
+        drifts: the same pairs -> change of the tangent kernel.
+        layers: how far the weights moved.
+    """
     first = "start -> before" if "start -> before" in linear else "before -> after"
     error, whole = linear[first], first.startswith("start")
     moved = [layer.start_relative if whole else layer.relative for layer in hidden_layers(layers)]

@@ -6,15 +6,21 @@ from collections.abc import Sequence
 from karat.yours.probe.perturbations import Basis, TransferRates
 from karat.yours.probe.rebuilding import BLURRED, LEVELS, Rebuilding
 from karat.yours.probe.robustness import Paired, Robustness
-from karat.yours.probe.sentence import Answer, Evidence, Sentence, decided
-from karat.yours.probe.thresholds import FEWER, MOSTLY, RARELY, SIGNIFICANT, SMOOTHER
+from karat.yours.probe.sentences.sentence import Answer, Evidence, Sentence, decided
+from karat.yours.probe.sentences.thresholds import FEWER, MOSTLY, RARELY, SIGNIFICANT, SMOOTHER
 
 SIGNS = ("more robust", "features kept", "start forgotten", "perturbations in fewer directions")
 """Topics that together are what the theory calls feature purification."""
 
 
 def robust_gain(before: Robustness, after: Robustness, versus: Paired) -> Sentence:
-    """Is the second net more robust?"""
+    """Is the second net more robust?
+
+    Args:
+        before: accuracies of the net before.
+        after: accuracies of the net after.
+        versus: both nets input by input.
+    """
     asked = Evidence("p-value of the exact sign test on the same inputs", versus.p_value, "<=", SIGNIFICANT)
     shown = (
         Evidence("inputs only after keeps right under attack", versus.after_only),
