@@ -42,12 +42,18 @@ def test_export_writes_csv_and_json_lines(karat, tmp_path):
         (["ls", "--store", "nowhere.sqlite"], "nowhere.sqlite: there is no store here yet"),
         (["rm"], "name an experiment, a --status, or say --all."),
         (["rm", "nobody"], "the store holds no records of `nobody`; it holds karat_toys:TOY."),
-        (["rm", "--status", "lost"], "`--status` must be one of done, diverged, failed, got 'lost'."),
+        (
+            ["rm", "--status", "lost"],
+            "Invalid value for '--status': 'lost' is not one of 'done', 'diverged', 'failed'.",
+        ),
         (
             ["export", "--out", "records.xlsx"],
             "`records.xlsx` does not end in .csv, .jsonl or",
         ),
-        (["export", "--format", "xls"], "`--format` must be csv, jsonl or parquet, got 'xls'."),
+        (
+            ["export", "--format", "xls"],
+            "Invalid value for '--format': 'xls' is not one of 'csv', 'jsonl', 'parquet'.",
+        ),
         (["export", "--out", "nowhere/records.csv"], "nowhere/records.csv: No such file or directory."),
     ],
 )

@@ -34,7 +34,13 @@ class Radii:
 
 
 def load_net(kind: str, checkpoint: Path | None, trust_pickle: bool) -> Any:
-    """The user's model by name, its weights loaded, or a karat net from the tensors of a file."""
+    """The user's model by name, its weights loaded, or a karat net from the tensors of a file.
+
+    Args:
+        kind: of a karat net, or module:FUNCTION of the user's own.
+        checkpoint: file with its weights.
+        trust_pickle: open files that run code.
+    """
     from karat.nets import NETS
     from karat.nets.loading import load_model, read_state
 
@@ -60,7 +66,14 @@ def load_net(kind: str, checkpoint: Path | None, trust_pickle: bool) -> Any:
 def load_inputs(
     data: str, net: Any, samples: int, trust_pickle: bool
 ) -> "tuple[Tensor, Tensor, Tensor, int]":
-    """Samples and labels as the model wants them, which ones they are, and how many there were."""
+    """Samples and labels as the model wants them, which ones they are, and how many there were.
+
+    Args:
+        data: file or name of a set.
+        net: the model.
+        samples: how many are taken.
+        trust_pickle: open files that run code.
+    """
     from karat.data.loading import choose_samples
 
     if samples < 1:
@@ -70,7 +83,15 @@ def load_inputs(
 
 
 def read_radii(tau: str | None, taus: str | None, chosen: "Tensor", count: int, trust_pickle: bool) -> Radii:
-    """The radii of `--tau` and `--taus`."""
+    """The radii of `--tau` and `--taus`.
+
+    Args:
+        tau: of `--tau`.
+        taus: of `--taus`.
+        chosen: which samples of the data are certified.
+        count: how many samples the data have.
+        trust_pickle: open files that run code.
+    """
     if tau is None and taus is None:
         raise ValueError("a radius is needed: pass `--tau` or `--taus`.")
     if tau is not None and tau.endswith((".npz", ".pt", ".safetensors")):
@@ -130,17 +151,6 @@ def _numbers(text: str, option: str, most: int | None = None) -> list[float]:
         wanted = "finite numbers >= 0 such as 0.1,0.2" if most is None else "a finite number >= 0 or a file"
         raise ValueError(f"`{option}` must be {wanted}, got {text!r}.")
     return numbers
-
-
-def read_box(text: str | None) -> tuple[float, float] | None:
-    """The range of `--box`."""
-    if text is None:
-        return None
-    low, _, high = text.partition(",")
-    try:
-        return float(low), float(high)
-    except ValueError:
-        raise ValueError(f"`--box` must be LOW,HIGH, got {text!r}.") from None
 
 
 def require_paths(figure: Path | None, witnesses: Path | None) -> None:

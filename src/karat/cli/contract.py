@@ -18,7 +18,13 @@ def contract(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Judge the package of a paper: ids, presets, seeds, records, verdicts; runs its tiny sizes."""
+    """Judge the package of a paper: ids, presets, seeds, records, verdicts; runs its tiny sizes.\f
+
+    Args:
+        name: key of a paper, or a package with a PAPER.
+        experiment: run only these.
+        json: print strict JSON.
+    """
     from karat.contract import Fault, judge_paper, paper_at
 
     allow_own_code()

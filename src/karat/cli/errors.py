@@ -55,7 +55,8 @@ def _verdict(error: BaseException) -> tuple[str, int]:
         return "interrupted.", INTERRUPTED
     # typer brings click along under changing names: its errors are known by their shape.
     if hasattr(error, "format_message") and hasattr(error, "exit_code"):
-        return " ".join(error.format_message().split()), error.exit_code
+        text = " ".join(error.format_message().split())
+        return text.replace("Value error, ", ""), error.exit_code
     if isinstance(error, TargetError):
         return _message(error), BAD_INPUT
     if isinstance(error, KaratError | OSError):

@@ -92,7 +92,13 @@ class Target:
 
 @dataclass(frozen=True, kw_only=True)
 class Decision:
-    """What is known of a config; the interval is None before there is one."""
+    """What is known of a config; the interval is None before there is one.
+
+    Args:
+        side: of the level, `open` while it is not known.
+        interval: of the mean, None before there is one.
+        seeds: it rests on.
+    """
 
     side: Side
     interval: Interval | None

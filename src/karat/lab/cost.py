@@ -23,7 +23,15 @@ Axes = Mapping[str, Sequence[Any]]
 
 @dataclass(frozen=True, kw_only=True)
 class Estimate:
-    """CPU seconds of the cells still to be computed, with an interval that covers 90 % of what may come."""
+    """CPU seconds of the cells still to be computed, with an interval that covers 90 % of what may come.
+
+    Args:
+        cells: how many are to be computed.
+        seconds: of CPU time they will take, in the median.
+        low: lower end of the interval.
+        high: upper end of the interval.
+        measured: configs whose cost is known.
+    """
 
     cells: int
     seconds: float

@@ -56,7 +56,16 @@ def iterate(
     engine: Engine | None = None,
     fresh: bool = False,
 ) -> Generator[Record, None, None]:
-    """Yield each record after it was computed and committed, in the order of finishing; see `run_cells`."""
+    """Yield each record after it was computed and committed, in the order of finishing; see `run_cells`.
+
+    Args:
+        cells: what to compute.
+        store: where records are kept.
+        workers: processes, one per core by default, 0 for this one.
+        progress: listener.
+        engine: what computes instead.
+        fresh: compute again what other source code has computed.
+    """
     engine = engine or make_local(workers)
     sources = present_sources(cells) if fresh else None
     todo = store.missing(cells, sources)
@@ -76,7 +85,14 @@ def iterate(
 def drive(
     backlog: Backlog, store: Store, engine: Engine, listener: Progress
 ) -> Generator[Record, None, None]:
-    """Yield what the engine makes of the backlog, each record after it was committed."""
+    """Yield what the engine makes of the backlog, each record after it was committed.
+
+    Args:
+        backlog: the cells still to be computed.
+        store: where records are kept.
+        engine: what computes.
+        listener: is told of every record.
+    """
     while backlog.wait():
         # Records of another driver may be what the feed was waiting for.
         yield from _borrowed(backlog, store, listener)

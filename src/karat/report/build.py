@@ -40,7 +40,16 @@ _PIXELS_PER_INCH, _WIDE = 115, 1.75
 
 @dataclass(frozen=True, kw_only=True)
 class Plate:
-    """A drawn figure on a page, or the reason why there is none."""
+    """A drawn figure on a page, or the reason why there is none.
+
+    Args:
+        run: the experiment that is drawn.
+        title: of the figure.
+        caption: below it.
+        image: address of a PNG inside the page, None if the figure could not be drawn.
+        width: in pixels.
+        wide: whether it needs the whole width of the page.
+    """
 
     run: Held
     title: str
@@ -70,7 +79,8 @@ def build(
         out_dir: folder, made if missing.
         scale: preset to show; None takes the largest complete one of each experiment.
         drawn: plates kept from one call to the next, so that only figures with new records are drawn.
-        checks, experiments: export lists, or one's own.
+        checks: all checks, or one's own.
+        experiments: all experiments, or one's own.
 
     Returns:
         path of index.html.

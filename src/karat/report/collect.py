@@ -19,6 +19,10 @@ class Held:
     """What a store holds of one experiment at the scale the report shows.
 
     Args:
+        name: of the experiment.
+        title: its question.
+        paper: key of its paper, empty for a user's own.
+        scale: that is shown, None for a user's own experiment.
         expected: cells of the preset.
         records: those found.
         other: records of further settings and scales.
@@ -51,7 +55,13 @@ class Held:
 
 @dataclass(frozen=True, kw_only=True)
 class Judged:
-    """A statement, how it is checked, and the claim it became."""
+    """A statement, how it is checked, and the claim it became.
+
+    Args:
+        statement: what the paper says.
+        check: how it is tested, None if it cannot be yet.
+        claim: the statement as it was judged.
+    """
 
     statement: Statement
     check: Check | None
@@ -86,6 +96,12 @@ def collect(
     experiments: Mapping[str, Experiment],
 ) -> Content:
     """Judge every statement on the store's records at one scale (or the best one of each experiment).
+
+    Args:
+        store: finished cells.
+        scale: to be shown, None for the best one of each experiment.
+        checks: claim id -> its check.
+        experiments: name -> experiment.
 
     Reading: without a scale the largest complete one is taken, else the largest one with any record, so that
     a sweep just begun does not hide a finished smaller one. Records of other source code, such as another

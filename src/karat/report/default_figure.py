@@ -42,7 +42,14 @@ def default_figure(records: Sequence[Record]) -> list[Picture]:
 
 
 def draw_means(axes: Axes, points: Sequence[Point], *, color: str = PALETTE[0], label: str = "") -> None:
-    """Means with their intervals over a setting: numbers in their order, words in the order of the grid."""
+    """Means with their intervals over a setting: numbers in their order, words in the order of the grid.
+
+    Args:
+        axes: to draw on.
+        points: value of the setting, average.
+        color: of line and markers.
+        label: for the legend.
+    """
     if all(isinstance(x, int | float) for x, _ in points):
         points = sorted(points, key=lambda point: point[0])
     else:

@@ -29,7 +29,13 @@ class SweepView:
     """One sweep on a page.
 
     Args:
-        planned, done, lost: cells of the grid, finished ones, diverged and failed ones.
+        experiment: its name.
+        scale: the preset it grew from.
+        axes: what varies, in words.
+        seeds: per config, at most.
+        planned: cells of the grid.
+        done: finished cells.
+        lost: diverged and failed cells.
         notes: sentences for the caption.
         images: (title, data address) of its maps.
     """

@@ -15,6 +15,9 @@ from karat.study.source import remember, source_modules
 if TYPE_CHECKING:
     import torch
 
+Scale = Literal["tiny", "quick", "full"]
+"""Seconds, a minute, the paper's own size: the presets that every experiment of karat has."""
+
 Part = Literal["theory", "images"]
 """What a question is asked of: the papers' own data models, or deep networks on images."""
 

@@ -10,7 +10,20 @@ from karat.study.record import Record
 
 
 class Row(NamedTuple):
-    """A record between the columns it is found by; the digest is that of all other columns."""
+    """A record between the columns it is found by; the digest is that of all other columns.
+
+    Args:
+        experiment: name.
+        config_hash: names the config.
+        seed: of the cell.
+        status: how the cell ended.
+        version: of karat.
+        source: hash of the source code that computed it.
+        cpu_seconds: what the cell cost.
+        saved_at: time in UTC.
+        record: everything, as one line of JSON.
+        digest: SHA-256 of all other columns.
+    """
 
     experiment: str
     config_hash: str

@@ -130,7 +130,13 @@ class Store:
         hashes: Collection[str] | None = None,
         status: str | None = None,
     ) -> list[Record]:
-        """Return the records that match all given conditions, ordered by experiment, config hash and seed."""
+        """Return the records that match all given conditions, ordered by experiment, config hash and seed.
+
+        Args:
+            experiment: its name.
+            hashes: of configs.
+            status: how the cells ended.
+        """
         where, values = _conditions({"experiment": experiment, "status": status})
         if hashes is None:
             return self._records(f"{where} ORDER BY experiment, config_hash, seed", values)
@@ -164,7 +170,13 @@ class Store:
         return overview(self.rows())
 
     def put_sweep(self, name: str, experiment: str, plan: Mapping[str, Any]) -> None:
-        """Remember what a sweep is to compute, as strict JSON; one of the same name is replaced."""
+        """Remember what a sweep is to compute, as strict JSON; one of the same name is replaced.
+
+        Args:
+            name: of the sweep.
+            experiment: name of the experiment.
+            plan: as strict JSON.
+        """
         self._file.write(
             "INSERT OR REPLACE INTO sweeps (name, experiment, plan, saved_at, digest) VALUES (?, ?, ?, ?, ?)",
             sealed((name, experiment, json.dumps(dict(plan)), now())),

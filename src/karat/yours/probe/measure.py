@@ -85,7 +85,27 @@ def probe(
     settings = settings or ProbeSettings()
     generator = generator or torch.Generator().manual_seed(0)
     with compared(before, after, data, init, image) as comparison:
-        return _Measurement(comparison, ball, settings, generator, listener).probe()
+        return measure_changes(comparison, ball, settings, generator=generator, listener=listener)
+
+
+def measure_changes(
+    comparison: Comparison,
+    ball: Ball,
+    settings: ProbeSettings,
+    *,
+    generator: torch.Generator,
+    listener: Listener | None = None,
+) -> Probe:
+    """Return what training changed between two nets that were found to fit together.
+
+    Args:
+        comparison: the nets and the inputs.
+        ball: of the attacks.
+        settings: sample sizes.
+        generator: of random starts and draws.
+        listener: called with (stage, done, all).
+    """
+    return _Measurement(comparison, ball, settings, generator, listener).probe()
 
 
 class _Measurement:
