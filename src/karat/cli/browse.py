@@ -86,7 +86,8 @@ def _print_verdicts(ids: list[str], store: Path | None, json: bool) -> None:
     from karat.study.registry import EXPERIMENTS
 
     with open_store(store, read_only=True) as opened:
-        judged = {item.claim.id: item for item in collect(opened, None, study.CHECKS, EXPERIMENTS).judged}
+        content = collect(opened, None, study.CHECKS, EXPERIMENTS, others=False)
+    judged = {item.claim.id: item for item in content.judged}
     if json:
         print_json([study.claim_json(judged[claim_id].claim) for claim_id in ids])
         return

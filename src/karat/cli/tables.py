@@ -41,8 +41,8 @@ def table(
         if scale is not None:
             question.preset(scale)
     with open_store(store, read_only=True) as opened:
-        runs = {run.name: run for run in collect(opened, scale, {}, {question.name: question}).runs}
-    records = [record for record in runs[question.name].records if record.status == "done"]
+        (held,) = collect(opened, scale, {}, {question.name: question}, others=False).experiments
+    records = [record for record in held.records if record.status == "done"]
     if not records:
         hint = f"karat run {experiment}" + (f" --scale {scale}" if scale else "")
         raise Failure(f"the store holds no finished cells of `{experiment}` here; run `{hint}` first.")

@@ -119,10 +119,23 @@ class Store:
         rows = (row for name in names for row in self.rows(*_finished(name, None)))
         return sum(row.key in keys and row.source != sources[row.experiment] for row in rows)
 
-    def statuses(self, experiment: str, hashes: Collection[str]) -> dict[tuple[str, int], str]:
-        """Return the status of every stored cell of these configs: (config hash, seed) -> status."""
+    def statuses(self, experiment: str, hashes: Collection[str] | None = None) -> dict[tuple[str, int], str]:
+        """Return the status of every stored cell: (config hash, seed) -> status.
+
+        Args:
+            experiment: its name.
+            hashes: of configs; all by default.
+        """
         rows = self.rows("WHERE experiment = ?", (experiment,))
-        return {(row.config_hash, row.seed): row.status for row in rows if row.config_hash in hashes}
+        return {
+            (row.config_hash, row.seed): row.status
+            for row in rows
+            if hashes is None or row.config_hash in hashes
+        }
+
+    def experiments(self) -> list[str]:
+        """Return the names of the experiments that have records, in alphabetical order."""
+        return [name for (name,) in self._file.stream("SELECT DISTINCT experiment FROM cells ORDER BY 1")]
 
     def records(
         self,
