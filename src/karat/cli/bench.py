@@ -68,9 +68,9 @@ def found_scripts() -> dict[str, Path]:
     home = Path(version.__file__).parent
     for folder in (home / "_benchmarks", home.parents[1] / "benchmarks"):
         files = sorted(folder.glob("*.py"))
-        found = {file.stem: file for file in files if _is_benchmark(file.read_text(encoding="utf-8"))}
-        if found:
-            return found
+        scripts = {file.stem: file for file in files if _is_benchmark(file.read_text(encoding="utf-8"))}
+        if scripts:
+            return scripts
     return {}
 
 
@@ -120,13 +120,13 @@ def _print(rows: list[dict[str, Any]]) -> None:
 
 def versions() -> dict[str, str]:
     """Return the versions of karat and of the libraries it is compared with, those that are installed."""
-    found = {"karat": version.__version__, "python": sys.version.split()[0]}
+    versions = {"karat": version.__version__, "python": sys.version.split()[0]}
     for library in LIBRARIES:
         try:
-            found[library] = installed(library)
+            versions[library] = installed(library)
         except PackageNotFoundError:
             continue
-    return found
+    return versions
 
 
 def _gemm(rows: list[dict[str, Any]]) -> float | None:

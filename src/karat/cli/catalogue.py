@@ -70,8 +70,8 @@ def _where(function: Callable[..., Any]) -> str:
         function = function.func
     code = inspect.unwrap(function).__code__
     file = Path(code.co_filename)
-    shown = file.relative_to(SOURCE) if file.is_relative_to(SOURCE) else file
-    return f"{shown}:{code.co_firstlineno}"
+    path = file.relative_to(SOURCE) if file.is_relative_to(SOURCE) else file
+    return f"{path}:{code.co_firstlineno}"
 
 
 def _cache_file() -> Path:

@@ -1,16 +1,21 @@
 """The command certify: a user's model, checkpoint and data, and the bracket of its robust error."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from karat.cli.certify_inputs import KINDS, load_inputs, load_net, read_radii, require_paths
+from karat.cli.certify_inputs import KINDS, Radii, load_inputs, load_net, read_radii, require_paths
 from karat.cli.certify_outcome import Outcome
 from karat.cli.errors import bad_input
 from karat.cli.inputs import BoxText, DataSource, Norm, TrustPickle, parse_box, stage_bar
 from karat.cli.options import Json
 from karat.cli.output import print_json
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from karat.core.ball import Ball
 
 ModelName = Annotated[
     str,
@@ -67,26 +72,15 @@ def certify(
         net = load_net(model, checkpoint, trust_pickle)
         x, y, chosen, count = load_inputs(data, net, samples, trust_pickle)
         radii = read_radii(tau, taus, chosen, count, trust_pickle)
-        from karat import certificates
         from karat.certificates.target import target_of
         from karat.core.ball import Ball
         from karat.core.checks import require_number
         from karat.core.norms import exponent
-        from karat.lab.execute import one_thread
 
         require_number(seconds, "seconds", "certify", minimum=0)
         ball = Ball(exponent(p), radii.main if radii.own is None else radii.own, limits)
         target_of(net, x, y, ball)  # what does not fit together is said before the work
-    with one_thread(), stage_bar("certify") as listener:
-        certificate = certificates.certify(net, x, y, ball, seconds, listener=listener)
-        known, curve = {radii.main: certificate}, [certificate.status]
-        if radii.own is None:
-            curve = certificates.status_curve(
-                net, x, y, ball, radii.curve, seconds, known=known, listener=listener
-            )
-        widest = ball if radii.own is not None else ball.with_tau(max(radii.curve))
-        least = certificates.minimal_radius_bracket(net, x, y, widest, seconds) if minimal else None
-    outcome = Outcome(certificate, radii, curve, least)
+    outcome = _bracketed(net, x, y, ball, radii, seconds, minimal)
     if figure is not None:
         outcome.draw(figure, ball.p)
     if witnesses is not None:
@@ -95,3 +89,21 @@ def certify(
         print_json(outcome.as_json() | {"model": model, "data": data, "p": p, "tau": tau or radii.main})
     else:
         outcome.show([path for path in (figure, witnesses) if path is not None])
+
+
+def _bracketed(
+    net: Any, x: "Tensor", y: "Tensor", ball: "Ball", radii: Radii, seconds: float, minimal: bool
+) -> Outcome:
+    from karat import certificates
+    from karat.lab.execute import one_thread
+
+    with one_thread(), stage_bar("certify") as listener:
+        certificate = certificates.certify(net, x, y, ball, seconds, listener=listener)
+        curve, widest, known = [certificate.status], ball, {radii.main: certificate}
+        if radii.own is None:
+            curve = certificates.status_curve(
+                net, x, y, ball, radii.curve, seconds, known=known, listener=listener
+            )
+            widest = ball.with_tau(max(radii.curve))
+        least = certificates.minimal_radius_bracket(net, x, y, widest, seconds) if minimal else None
+    return Outcome(certificate, radii, curve, least)

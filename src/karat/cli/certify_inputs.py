@@ -78,8 +78,8 @@ def load_inputs(
 
     if samples < 1:
         raise ValueError(f"`--samples` must be a whole number >= 1, got {samples}.")
-    found = choose_samples(data, samples, trust_pickle=trust_pickle)
-    return found.x, _labels(net, found.x, found.y), found.places, found.total
+    chosen = choose_samples(data, samples, trust_pickle=trust_pickle)
+    return chosen.x, _labels(net, chosen.x, chosen.y), chosen.places, chosen.total
 
 
 def read_radii(tau: str | None, taus: str | None, chosen: "Tensor", count: int, trust_pickle: bool) -> Radii:
@@ -110,10 +110,10 @@ def read_radii(tau: str | None, taus: str | None, chosen: "Tensor", count: int, 
 def _own_radii(path: str, count: int, trust_pickle: bool) -> "Tensor":
     from karat.core.tensor_files import FileError, plain_tensor, read_tensor_file
 
-    found = read_tensor_file(path, trust_pickle=trust_pickle)
-    if not isinstance(found, Mapping) or "tau" not in found:
+    stored = read_tensor_file(path, trust_pickle=trust_pickle)
+    if not isinstance(stored, Mapping) or "tau" not in stored:
         raise FileError(f"`{path}` must hold `tau`, one radius per sample.")
-    radii = plain_tensor(found["tau"], "tau", path)
+    radii = plain_tensor(stored["tau"], "tau", path)
     if radii.shape != (count,):
         raise FileError(f"`tau` of `{path}` must hold {count} radii, got shape {tuple(radii.shape)}.")
     if radii.is_complex() or not bool((radii.double().isfinite() & (radii.double() >= 0)).all()):
@@ -148,8 +148,8 @@ def _numbers(text: str, option: str, most: int | None = None) -> list[float]:
         numbers = []
     good = all(math.isfinite(number) and number >= 0 for number in numbers)
     if not numbers or not good or (most is not None and len(numbers) > most):
-        wanted = "finite numbers >= 0 such as 0.1,0.2" if most is None else "a finite number >= 0 or a file"
-        raise ValueError(f"`{option}` must be {wanted}, got {text!r}.")
+        rule = "finite numbers >= 0 such as 0.1,0.2" if most is None else "a finite number >= 0 or a file"
+        raise ValueError(f"`{option}` must be {rule}, got {text!r}.")
     return numbers
 
 

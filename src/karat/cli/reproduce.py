@@ -40,6 +40,7 @@ from karat.core.texts import number
 if TYPE_CHECKING:
     from karat.lab import Engine, RichProgress, Store
     from karat.report.build import Drawn
+    from karat.study.claim import Claim
     from karat.study.experiment import Cell
     from karat.study.experiment import Part as ExperimentPart
 
@@ -90,12 +91,12 @@ def reproduce(
     if not planned:
         kind = "" if part == "all" else f" of part `{part}`"
         raise Failure(f"no claim{kind} of {', '.join(keys)} can be run at scale `{scale}`.")
-    wanted = [cell for group in planned.values() for cell in group]
+    planned_cells = [cell for group in planned.values() for cell in group]
     with open_store(store) as opened:
         pages = _Pages(opened, out, scale)
-        mention_other_source(opened, wanted, fresh)
+        mention_other_source(opened, planned_cells, fresh)
         progress = _progress(planned, scale, opened, chosen, fresh)
-        with resumable(opened, wanted):
+        with resumable(opened, planned_cells):
             judged, records = api.reproduce(
                 planned,
                 keys,
@@ -110,19 +111,23 @@ def reproduce(
     if json:
         print_json({"claims": [study.claim_json(claim) for claim in judged], "report": str(page)})
     else:
-        rows = [
-            [
-                claim.id,
-                claim.verdict or "not run",
-                number(claim.reported),
-                number(claim.predicted),
-                with_interval(claim.measured, claim.interval),
-            ]
-            for claim in judged
-        ]
-        print_table(["claim", "verdict", "reported", "predicted", "measured"], rows)
-        print_pairs([("report", str(page)), ("records", str(opened.path))])
+        _print(judged, page, opened.path)
     require_success(records)
+
+
+def _print(judged: "Sequence[Claim]", page: Path, store: Path) -> None:
+    rows = [
+        [
+            claim.id,
+            claim.verdict or "not run",
+            number(claim.reported),
+            number(claim.predicted),
+            with_interval(claim.measured, claim.interval),
+        ]
+        for claim in judged
+    ]
+    print_table(["claim", "verdict", "reported", "predicted", "measured"], rows)
+    print_pairs([("report", str(page)), ("records", str(store))])
 
 
 class _Pages:

@@ -32,7 +32,7 @@ from karat.cli.session import (
 from karat.core.texts import number
 
 if TYPE_CHECKING:
-    from karat.lab.summary import Group
+    from karat.lab.averages import Group
     from karat.study.claim import Claim
 
 
@@ -67,18 +67,18 @@ def run(
         json: print strict JSON.
     """
     from karat.lab import run_cells
-    from karat.lab.summary import summarise
+    from karat.lab.averages import average_seeds
     from karat.study.experiment import cells
 
     chosen = engine_named(engine, scheduler, workers, cell_limit)
     question = experiment_named(experiment)
     with bad_input():
-        wanted = cells(question, scale, seeds, overrides(question, settings, device))
+        planned_cells = cells(question, scale, seeds, overrides(question, settings, device))
     with open_store(store) as opened:
-        mention_other_source(opened, wanted, fresh)
-        with resumable(opened, wanted):
-            records = run_cells(wanted, opened, engine=chosen, progress=bar(), fresh=fresh)
-        groups = summarise(records)
+        mention_other_source(opened, planned_cells, fresh)
+        with resumable(opened, planned_cells):
+            records = run_cells(planned_cells, opened, engine=chosen, progress=bar(), fresh=fresh)
+        groups = average_seeds(records)
         if json:
             head = {"experiment": question.name, "scale": scale, "store": str(opened.path)}
             body = {"cells": list(map(_group_json, groups)), "records": [r.to_dict() for r in records]}
@@ -133,10 +133,10 @@ def check(
         raise Failure(f"`{claim_id}` is stated but cannot be run yet; `karat claims` shows what can.")
     question = experiment_named(claim_check.name)
     with bad_input():
-        wanted = check_cells(claim_check, scale, seeds, overrides(question, settings, device))
-    with open_store(store) as opened, resumable(opened, wanted):
-        mention_other_source(opened, wanted, fresh)
-        records = run_cells(wanted, opened, engine=chosen, progress=bar(), fresh=fresh)
+        planned_cells = check_cells(claim_check, scale, seeds, overrides(question, settings, device))
+    with open_store(store) as opened, resumable(opened, planned_cells):
+        mention_other_source(opened, planned_cells, fresh)
+        records = run_cells(planned_cells, opened, engine=chosen, progress=bar(), fresh=fresh)
     claim = study.judge_claim(statement, claim_check, records, scale)
     if json:
         print_json(study.claim_json(claim))

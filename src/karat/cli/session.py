@@ -48,10 +48,10 @@ def resumable(store: "Store", cells: Sequence["Cell"]) -> Iterator[None]:
         yield
     except KeyboardInterrupt:
         total = len({cell.key for cell in cells})
-        kept = total - len(store.missing(cells))
+        finished = total - len(store.missing(cells))
         word, code = ending()
         message = (
-            f"{word}; {kept} of {total} cells are finished and kept in {store.path}, "
+            f"{word}; {finished} of {total} cells are finished and kept in {store.path}, "
             "the same command resumes."
         )
         raise Failure(message, code) from None

@@ -109,13 +109,12 @@ def sweep(
         planned = plan_sweep(experiment, scale, seeds, _axes(grid), fixed, target)
     estimates: list[Estimate] = []
     progress = bar()
+    workers_at_once = getattr(chosen, "workers", 1)
 
     def tell(cost: "Estimate", model: "CostModel") -> None:
         estimates.append(cost)
         progress.expect(lambda record: model.seconds(record.config), cost.seconds)
-        print(
-            f"karat: {cost_line(cost, getattr(chosen, 'workers', 1), adaptive is not None)}", file=sys.stderr
-        )
+        print(f"karat: {cost_line(cost, workers_at_once, adaptive is not None)}", file=sys.stderr)
 
     with open_store(store) as opened:
         mention_other_source(opened, planned.cells, fresh)

@@ -61,8 +61,8 @@ class Backlog:
 
     def borrowed(self) -> list[Cell]:
         """Return the cells that other drivers have finished since the last call."""
-        found, self._borrowed = self._borrowed, []
-        return found
+        cells, self._borrowed = self._borrowed, []
+        return cells
 
     @property
     def ready(self) -> bool:

@@ -43,8 +43,8 @@ def run_cells(
     """
     computed = iterate(cells, store, workers=workers, progress=progress, engine=engine, fresh=fresh)
     known = {record.key: record for record in computed}
-    found = [known.get(cell.key) or store.get(cell) for cell in cells]
-    return [record for record in found if record is not None]
+    records = [known.get(cell.key) or store.get(cell) for cell in cells]
+    return [record for record in records if record is not None]
 
 
 def iterate(

@@ -35,13 +35,13 @@ def claim_rescued(path: Path) -> list[tuple[Path, list[Record]]]:
 
     A line cut off by a full disk is skipped.
     """
-    found = []
+    claimed = []
     for file in sorted(path.parent.glob(f"{glob.escape(path.name)}.rescued*.jsonl")):
         mine = path.with_name(f"{path.name}.rescued-{uuid4().hex}.jsonl")
         with suppress(OSError):
             file.rename(mine)
-            found.append((mine, _records(mine)))
-    return found
+            claimed.append((mine, _records(mine)))
+    return claimed
 
 
 def _records(file: Path) -> list[Record]:

@@ -153,11 +153,11 @@ class Store:
         where, values = _conditions({"experiment": experiment, "status": status})
         if hashes is None:
             return self._records(f"{where} ORDER BY experiment, config_hash, seed", values)
-        found = []
+        records = []
         for part in _parts(sorted(set(hashes))):
             marks = ", ".join("?" * len(part))
-            found += self._records(f"{where or 'WHERE 1'} AND config_hash IN ({marks})", [*values, *part])
-        return sorted(found, key=lambda record: record.key)
+            records += self._records(f"{where or 'WHERE 1'} AND config_hash IN ({marks})", [*values, *part])
+        return sorted(records, key=lambda record: record.key)
 
     def rows(self, where: str = "", values: Sequence[Any] = ()) -> Iterator[Row]:
         """Yield the sound rows that an SQL condition chooses."""
@@ -228,7 +228,7 @@ class Store:
         if self._file.has_vanished():
             with suppress(StoreError):  # the file has no name any more, but is still open here
                 records = [*self.records(), record]
-        count = len({kept.key for kept in records})
+        count = len({rescued.key for rescued in records})
         what = "The last record is" if count == 1 else f"All {count} records are"
         file = rescue(self._file.real_path, records)
         if file is None:
@@ -243,14 +243,14 @@ class Store:
         return {row.key for name in names for row in self.rows(*_finished(name, sources))}
 
     def _records(self, where: str, values: Sequence[Any]) -> list[Record]:
-        found = []
+        records = []
         for columns in self._file.stream(f"SELECT {COLUMNS} FROM cells {where}", values):
             row = Row(*columns)
             try:
-                found.append(row.to_record())
+                records.append(row.to_record())
             except ValueError as error:
                 self.damaged[row.name] = str(error)
-        return found
+        return records
 
     def _notes(self, kind: str, query: str) -> Iterator[list[Any]]:
         """Rows of strict JSON that are not records; the column of JSON is the last but one."""
@@ -269,10 +269,10 @@ def _finished(experiment: str, sources: Sources | None) -> tuple[str, list[Any]]
     return f"{where} AND source = ?", [experiment, sources[experiment]]
 
 
-def _conditions(given: Mapping[str, str | None]) -> tuple[str, list[Any]]:
-    kept = {name: value for name, value in given.items() if value is not None}
-    where = " AND ".join(f"{name} = ?" for name in kept)
-    return (f"WHERE {where}" if where else ""), list(kept.values())
+def _conditions(columns: Mapping[str, str | None]) -> tuple[str, list[Any]]:
+    conditions = {name: value for name, value in columns.items() if value is not None}
+    where = " AND ".join(f"{name} = ?" for name in conditions)
+    return (f"WHERE {where}" if where else ""), list(conditions.values())
 
 
 def _parts(values: Sequence[str]) -> Iterator[Sequence[str]]:

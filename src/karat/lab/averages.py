@@ -44,7 +44,7 @@ class Group:
     averages: dict[str, Average]
 
 
-def summarise(records: Sequence[Record]) -> list[Group]:
+def average_seeds(records: Sequence[Record]) -> list[Group]:
     """Return one group per config, in the order of the records."""
     groups: dict[str, list[Record]] = {}
     for record in records:
