@@ -93,15 +93,15 @@ def dictionaries(
         most: the largest number of atoms in a dictionary.
         generator: of the noise.
     """
-    found = {net.name: atoms_of(layer, layer.filters(net), most) for net in comparison.nets}
+    atoms = {net.name: atoms_of(layer, layer.filters(net), most) for net in comparison.nets}
     filters = layer.filters(comparison.before)
     if filters.dim() == 4 and min(filters.shape[2:]) >= 3:
-        found[BLURRED] = atoms_of(layer, blurred(filters, 3), most)
-        found["blurred noise"] = atoms_of(layer, blurred_noise(filters, 5, generator=generator), most)
+        atoms[BLURRED] = atoms_of(layer, blurred(filters, 3), most)
+        atoms["blurred noise"] = atoms_of(layer, blurred_noise(filters, 5, generator=generator), most)
     else:
         noise = torch.randn(filters.shape, generator=generator).to(filters)
-        found["noise"] = atoms_of(layer, noise, most)
-    return found
+        atoms["noise"] = atoms_of(layer, noise, most)
+    return atoms
 
 
 def _plain(part: nn.Conv2d) -> bool:

@@ -203,7 +203,7 @@ class _Measurement:
         order = y.argsort(stable=True)
         x, y = x[order], y[order]
         directions = output_directions(comparison.outputs, generator=self.generator)
-        found = {net.name: tangent_kernel(net.scores, x, directions) for net in comparison.nets}
+        kernels = {net.name: tangent_kernel(net.scores, x, directions) for net in comparison.nets}
         nets, inputs = (
             {net.name: net for net in comparison.nets},
             comparison.some(self.settings.linearised)[0],
@@ -213,7 +213,7 @@ class _Measurement:
         return Kernels(
             samples=len(x),
             directions=len(directions),
-            drifts={f"{old} -> {new}": compare_kernels(found[old], found[new]) for old, new in pairs},
+            drifts={f"{old} -> {new}": compare_kernels(kernels[old], kernels[new]) for old, new in pairs},
             linearised={
                 f"{old} -> {new}": self.attempt(
                     f"The linearisation {old} -> {new}",
@@ -222,7 +222,9 @@ class _Measurement:
                 )
                 for old, new in pairs
             },
-            tables={name: (K / K.diagonal().mean().clamp_min(1e-300)).tolist() for name, K in found.items()},
+            tables={
+                name: (K / K.diagonal().mean().clamp_min(1e-300)).tolist() for name, K in kernels.items()
+            },
             labels=y.double().tolist(),
         )
 

@@ -75,7 +75,7 @@ def render_probe(values: Values, pictures: Pictures, names: Mapping[str, str] | 
 
 
 def _figures(values: Values) -> dict[str, Figure]:
-    wanted: dict[str, tuple[Any, Callable[[Values], Figure]]] = {
+    charts_of: dict[str, tuple[Any, Callable[[Values], Figure]]] = {
         "weights": (values["layers"], charts.draw_weights),
         "activity": (values["gates"], charts.draw_activity),
         "kernels": (values["kernels"]["tables"], charts.draw_kernels),
@@ -83,21 +83,21 @@ def _figures(values: Values) -> dict[str, Figure]:
         "rebuilding": (values["rebuilding"], charts.draw_rebuilding),
         "accuracy": (values["robustness"], charts.draw_accuracy),
     }
-    return {name: paint(values) for name, (rows, paint) in wanted.items() if rows}
+    return {name: paint(values) for name, (rows, paint) in charts_of.items() if rows}
 
 
 def _mosaics(pictures: Pictures) -> dict[str, Figure]:
-    found = {}
+    mosaics = {}
     if pictures.filters:
-        found["filters"] = mosaic({name: signed(filters) for name, filters in pictures.filters.items()})
+        mosaics["filters"] = mosaic({name: signed(filters) for name, filters in pictures.filters.items()})
     if pictures.inputs is not None:
         rows: dict[str, list[np.ndarray]] = {"input": ranged(pictures.inputs)}
         for name, delta in pictures.perturbations.items():
             rows[name] = signed(delta, 0.995)
-        found["perturbations"] = mosaic(rows)
+        mosaics["perturbations"] = mosaic(rows)
     for layer, nets in pictures.features.items():
-        found[f"features {layer}"] = mosaic({name: ranged(drawn) for name, drawn in nets.items()})
-    return found
+        mosaics[f"features {layer}"] = mosaic({name: ranged(drawn) for name, drawn in nets.items()})
+    return mosaics
 
 
 def short(value: Any) -> str:

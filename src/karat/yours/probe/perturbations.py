@@ -81,7 +81,7 @@ def strongest_deltas(
         generator: of random starts and draws.
     """
     x, y = comparison.some(settings.samples)
-    found = {}
+    deltas = {}
     for net in comparison.pair:
         delta = run_attack(LONG, net.classifier, x, y, ball, generator=generator).delta
         margin = net.classifier.margin(x + delta, y)
@@ -90,8 +90,8 @@ def strongest_deltas(
             part = ball.with_tau(ball.radius(x)[rows])
             more = run_attack(REST, net.classifier, x[rows], y[rows], part, generator=generator)
             delta[rows], _ = better(delta[rows], margin[rows], more.delta, more.margin)
-        found[net.name] = delta
-    return found
+        deltas[net.name] = delta
+    return deltas
 
 
 def transfer_rates(
@@ -157,11 +157,11 @@ def describe_perturbations(
         return Described(x, {name: delta[rows] for name, delta in deltas.items()})
     wide = Ball(2, l2_radius(ball, x[0].numel()), ball.box)
     method = PGD(steps=20)
-    found = {
+    wide_deltas = {
         net.name: run_attack(method, net.classifier, x, y, wide, generator=generator).delta
         for net in comparison.pair
     }
-    return Described(x, found)
+    return Described(x, wide_deltas)
 
 
 def densities(
@@ -184,7 +184,7 @@ def densities(
     vectors = {f"perturbation of {name}": _moving(delta) for name, delta in described.deltas.items()}
     centred = as_targets(comparison.images(x)).reshape(x.shape) if comparison.image else x - x.mean(dim=0)
     vectors["inputs, centred"] = centred
-    found = [
+    bases = [
         _basis(
             "pixels" if comparison.image else "coordinates",
             True,
@@ -193,16 +193,16 @@ def densities(
     ]
     if comparison.image:
         waves = {name: frequency_coefficients(comparison.images(v)) for name, v in vectors.items()}
-        found.append(_basis("dct", True, waves))
+        bases.append(_basis("dct", True, waves))
     data = comparison.some(PCA_INPUTS)[0]
     axes = {name: principal_coefficients(v, data, generator=generator) for name, v in vectors.items()}
-    found.append(_basis("pca", True, axes))
+    bases.append(_basis("pca", True, axes))
     if layer is not None:
         for net in comparison.pair:
             atoms = atoms_of(layer, layer.filters(net), settings.atoms).to(x)
             coefficients = {name: v.flatten(1) @ atoms.T for name, v in vectors.items()}
-            found.append(_basis(f"features of {net.name}", False, coefficients))
-    return tuple(found)
+            bases.append(_basis(f"features of {net.name}", False, coefficients))
+    return tuple(bases)
 
 
 def _moving(delta: Tensor) -> Tensor:

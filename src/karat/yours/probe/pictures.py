@@ -110,9 +110,9 @@ def _filters(
     if weight.dim() != 4 or weight.shape[1] not in (1, 3) or min(weight.shape[2:]) < 3:
         return {}, []
     order = weight.flatten(1).norm(dim=1).argsort(descending=True)
-    found = {net.name: layer.filters(net) for net in comparison.nets}
-    arrays = {name: _array(w[order[:MOST_FILTERS]]) for name, w in found.items()}
-    return arrays, [_numbers(layer.name, "filters", found)]
+    filters = {net.name: layer.filters(net) for net in comparison.nets}
+    arrays = {name: _array(w[order[:MOST_FILTERS]]) for name, w in filters.items()}
+    return arrays, [_numbers(layer.name, "filters", filters)]
 
 
 def _features(
@@ -125,15 +125,15 @@ def _features(
     for layer in pictured_layers(comparison.before.module, comparison.x):
         length = layer.rows.norm(dim=1)
         channels = length.argsort(descending=True)[: settings.pictured].tolist()
-        found = {}
+        excited = {}
         for net in comparison.pair:
-            own = torch.Generator().manual_seed(seed)  # both nets start from the same random picture
+            same_start = torch.Generator().manual_seed(seed)  # both nets start from the same random picture
             model = _Unit(net.module, comparison.x)
-            found[net.name] = ascent.run(
-                model, f"model.{layer.name}", channels, comparison.image, generator=own
+            excited[net.name] = ascent.run(
+                model, f"model.{layer.name}", channels, comparison.image, generator=same_start
             )
-        arrays[layer.name] = {name: _array(pictures) for name, pictures in found.items()}
-        pictures = {**found, "inputs": comparison.images(comparison.some(settings.samples)[0])}
+        arrays[layer.name] = {name: _array(pictures) for name, pictures in excited.items()}
+        pictures = {**excited, "inputs": comparison.images(comparison.some(settings.samples)[0])}
         entry = _numbers(layer.name, "gradient ascent", {n: centred(p) for n, p in pictures.items()})
         numbers.append(entry)
     return arrays, numbers
@@ -163,5 +163,5 @@ def _numbers(layer: str, what: str, pictures: dict[str, Tensor]) -> PictureNumbe
 
 def _array(images: Tensor) -> np.ndarray:
     """(k, H, W, C) for drawing."""
-    found: np.ndarray = images.detach().float().permute(0, 2, 3, 1).contiguous().numpy()
-    return found
+    array: np.ndarray = images.detach().float().permute(0, 2, 3, 1).contiguous().numpy()
+    return array

@@ -49,12 +49,12 @@ def rebuild(
     """
     x, _ = comparison.some(settings.lasso_samples)
     targets = as_targets(comparison.images(x)).float()
-    found = []
+    rebuilt = []
     for name, atoms in dictionaries(comparison, layer, settings.atoms, generator=generator).items():
         path = lasso_path(targets, atoms.float(), iterations=60)
         nonzeros, errors = path.curve()
         needed = [float(path.nonzeros_at(level).median()) for level in LEVELS]
-        found.append(
+        rebuilt.append(
             Rebuilding(
                 dictionary=name,
                 atoms=path.atoms,
@@ -64,4 +64,4 @@ def rebuild(
                 gap=float(path.gaps.max()),
             )
         )
-    return tuple(found)
+    return tuple(rebuilt)

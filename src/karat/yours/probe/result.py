@@ -91,8 +91,8 @@ class Probe:
         values["pictures"] = self.pictures.numbers
         if self.leftover is not None:
             values["leftover"] = plain(self.leftover) | {"forgotten": self.leftover.forgotten}
-        found: dict[str, Any] = encode({name: _plain(value) for name, value in values.items()})
-        return found
+        strict: dict[str, Any] = encode({name: _plain(value) for name, value in values.items()})
+        return strict
 
 
 def _plain(value: Any) -> Any:

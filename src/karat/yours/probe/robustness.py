@@ -186,11 +186,11 @@ def _proof(
         return None, None, reason
     module = as_sequential(net.module, x) or net.module
     x, y = evenly(x, y, max(1, _WORK // max(1, _largest_map(net.module, x))))
-    found = certify(module, x, y, ball, settings.seconds, generator=generator)
-    status = found.status
+    certificate = certify(module, x, y, ball, settings.seconds, generator=generator)
+    status = certificate.status
     robust = torch.tensor([word == "robust" for word in status])
     broken = torch.tensor([word == "broken" for word in status])
-    stages = ", ".join(found.seconds)
+    stages = ", ".join(certificate.seconds)
     return Share.of(robust), Share.of(~broken), f"real-arithmetic certificate ({stages})"
 
 
@@ -227,17 +227,17 @@ def _smoothed(
     tau = float(torch.as_tensor(ball.tau).max())
     sigma = settings.sigma or (tau / 2 if ball.p == 2 and tau > 0 else 0.25)
     x, y = comparison.some(settings.smoothed)
-    found = smoothed_certificate(net.scores, x, sigma=sigma, draws=settings.draws, generator=generator)
-    right = (found.prediction == y.long()) & ~found.abstained
-    floor = clopper_pearson(settings.draws, settings.draws, level=1 - 2 * found.p_fail).low
+    certificate = smoothed_certificate(net.scores, x, sigma=sigma, draws=settings.draws, generator=generator)
+    right = (certificate.prediction == y.long()) & ~certificate.abstained
+    floor = clopper_pearson(settings.draws, settings.draws, level=1 - 2 * certificate.p_fail).low
     ceiling = sigma * float(torch.special.ndtri(torch.tensor(floor, dtype=torch.float64)))
     return Smoothed(
         sigma=sigma,
         radius=2 * sigma,
         draws=settings.draws,
-        p_fail=found.p_fail,
+        p_fail=certificate.p_fail,
         accuracy=Share.of(right),
-        certified=Share.of(right & (found.radius >= 2 * sigma)),
-        mean_radius=float((found.radius * right).mean()),
+        certified=Share.of(right & (certificate.radius >= 2 * sigma)),
+        mean_radius=float((certificate.radius * right).mean()),
         ceiling=max(ceiling, 0.0),
     )

@@ -53,8 +53,8 @@ class Sentence:
 
 def decided(*evidence: Evidence) -> Answer:
     """yes if all numbers pass their thresholds, no if none does, unclear between; unknown if one is NaN."""
-    asked = [item for item in evidence if item.relation]
-    if not asked or any(math.isnan(item.value) for item in asked):
+    tested = [item for item in evidence if item.relation]
+    if not tested or any(math.isnan(item.value) for item in tested):
         return "unknown"
-    passed = [item.holds for item in asked]
+    passed = [item.holds for item in tested]
     return "yes" if all(passed) else "unclear" if any(passed) else "no"

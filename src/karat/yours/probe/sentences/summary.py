@@ -16,18 +16,18 @@ if TYPE_CHECKING:
     from karat.yours.probe.result import Probe
 
 
-def summarise(found: "Probe") -> tuple[Sentence, ...]:
+def summarise(probe: "Probe") -> tuple[Sentence, ...]:
     """Return what the numbers of a probe say, without the questions that were not measured."""
     answers = (
-        robust_gain(*found.robustness, found.versus),
-        regime(found.kernels.linearised, found.kernels.drifts, found.layers),
-        identity(found.layers),
-        forgotten_start(found.layers),
-        perturbation_density(found.densities),
-        smoothness(found.pictures.numbers, found.leftover),
-        sparse_rebuilding(found.rebuilding),
-        activity(found.gates),
-        transferring(found.transfer),
+        robust_gain(*probe.robustness, probe.versus),
+        regime(probe.kernels.linearised, probe.kernels.drifts, probe.layers),
+        identity(probe.layers),
+        forgotten_start(probe.layers),
+        perturbation_density(probe.densities),
+        smoothness(probe.pictures.numbers, probe.leftover),
+        sparse_rebuilding(probe.rebuilding),
+        activity(probe.gates),
+        transferring(probe.transfer),
     )
     sentences = [answer for answer in answers if answer is not None]
     return purified(sentences), *sentences
