@@ -4,11 +4,12 @@ import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Generic, Literal, TypeVar, get_args
+from typing import Any, Generic, Literal, TypeVar
 
 from karat.core.statistics import Interval
 from karat.errors import one_line
-from karat.study.experiment import Experiment, Scale
+from karat.study.experiment import SCALES as SCALES
+from karat.study.experiment import Experiment
 from karat.study.record import Record
 from karat.study.run import Run, Runs, read_runs
 from karat.study.statement import Kind, Statement
@@ -19,8 +20,6 @@ R = TypeVar("R")
 Outcome = Literal["holds", "fails", "inconclusive"]
 Verdict = Literal["holds", "fails", "inconclusive", "out of regime"]
 ClaimStatus = Literal["stated", "executable"]
-
-SCALES: tuple[str, ...] = get_args(Scale)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,7 +4,7 @@ import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, is_dataclass, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, cast, get_args
 
 from karat.errors import one_line
 from karat.study.config import config_from_json, config_to_json, hints, read, require_setting
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 Scale = Literal["tiny", "quick", "full"]
 """Seconds, a minute, the paper's own size: the presets that every experiment of karat has."""
+
+SCALES: tuple[str, ...] = get_args(Scale)
 
 Part = Literal["theory", "images"]
 """What a question is asked of: the papers' own data models, or deep networks on images."""
