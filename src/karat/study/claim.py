@@ -8,6 +8,8 @@ from typing import Any, Generic, Literal, TypeVar
 
 from karat.core.bands import Band
 from karat.core.statistics import Interval
+from karat.errors import one_line
+from karat.study.experiment import SCALES as SCALES
 from karat.study.experiment import Experiment
 from karat.study.record import Record
 from karat.study.run import Run, Runs, read_runs
@@ -19,8 +21,6 @@ R = TypeVar("R")
 Outcome = Literal["holds", "fails", "inconclusive"]
 Verdict = Literal["holds", "fails", "inconclusive", "out of regime"]
 ClaimStatus = Literal["stated", "executable"]
-
-SCALES = ("tiny", "quick", "full")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -250,7 +250,7 @@ def _lost_cells(records: Sequence[Record]) -> str:
 
 
 def _sentence(error: Exception) -> str:
-    text = " ".join(str(error).split()) or "The evaluation failed without a reason"
+    text = one_line(error, "The evaluation failed without a reason")
     return text[0].upper() + text[1:].rstrip(".") + "."
 
 

@@ -9,13 +9,14 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from scipy import stats
 
+from karat.core.texts import number
 from karat.papers.benign.experiments.axes import Axis, TrainingConfig, axis_value, other_settings
 from karat.papers.benign.experiments.digits import DigitsConfig
 from karat.papers.benign.experiments.evaluation import CurvesResult
 from karat.papers.benign.experiments.mixture import MixtureConfig
 from karat.papers.benign.figures.notes import lost_note, seeds_text, sentences
 from karat.papers.benign.figures.training_curves import step_axis
-from karat.study.drawing.picture import Picture, number
+from karat.study.drawing.picture import Picture
 from karat.study.drawing.style import INK, curve_with_band, finish, fit_to_seeds
 from karat.study.run import Run, Runs, by_setting, grouped
 

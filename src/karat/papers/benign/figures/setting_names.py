@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from textwrap import fill
 
+from karat.core.texts import number
 from karat.papers.benign.checks.lemma_values import LemmaRun
-from karat.study.drawing.picture import number
 
 NAMED = ("d", "n", "m", "mu", "ratio", "activation", "start", "flip_rate")
 """Settings that the theory speaks of; step sizes follow from them in the presets."""
