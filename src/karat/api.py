@@ -59,8 +59,8 @@ def run(
     """
     wanted = cells(find_experiment(experiment), scale, seeds, overrides)
     chosen = engine or make_local(workers)
-    with opened(store) as place:
-        return run_cells(wanted, place, engine=chosen, fresh=fresh, progress=progress)
+    with opened(store) as opened_store:
+        return run_cells(wanted, opened_store, engine=chosen, fresh=fresh, progress=progress)
 
 
 def sweep(
@@ -84,12 +84,17 @@ def sweep(
         grid: setting -> values, or text such as "1:10:10"; by default the axes of the preset.
         scale: preset with everything else.
         seeds: instead of the preset's, the most with a target.
-        target: spend seeds only until each config is known to lie above or below a level; the others as in
-            `run`.
+        store: file, by default KARAT_STORE or .karat/store.sqlite.
+        workers: processes, one per core by default, 0 for this one.
+        engine: what computes instead, such as `karat.lab.Dask("tcp://host:8786")`.
+        fresh: compute again what other source code has computed.
+        progress: listener.
+        overrides: settings, such as `d=4000`.
+        target: spend seeds only until each config is known to lie above or below a level.
     """
     planned = plan_sweep(experiment, scale, seeds, grid, overrides, target)
-    with opened(store) as place:
-        return run_sweep(planned, place, engine or make_local(workers), progress=progress, fresh=fresh)
+    with opened(store) as opened_store:
+        return run_sweep(planned, opened_store, engine or make_local(workers), progress=progress, fresh=fresh)
 
 
 def plan_sweep(
@@ -100,7 +105,16 @@ def plan_sweep(
     overrides: Mapping[str, Any] | None = None,
     target: Target | None = None,
 ) -> Sweep:
-    """Return the sweep of a grid given as values or as text, see `sweep`."""
+    """Return the sweep of a grid given as values or as text, see `sweep`.
+
+    Args:
+        experiment: name, or "package.module:ATTRIBUTE".
+        scale: preset with everything else.
+        seeds: instead of the preset's.
+        grid: setting -> values or text.
+        overrides: other settings.
+        target: asks for adaptive seeds.
+    """
     question = find_experiment(experiment)
     known = hints(question.preset(scale).config)
     axes: dict[str, Sequence[Any]] = {}
@@ -147,8 +161,8 @@ def check(
         return judge_claim(statement, None, [])
     planned = plan_claim(test, scale, seeds, overrides, controls=controls)
     chosen = engine or make_local(workers)
-    with opened(store) as place:
-        records = run_cells(planned.every, place, engine=chosen, fresh=fresh, progress=progress)
+    with opened(store) as opened_store:
+        records = run_cells(planned.every, opened_store, engine=chosen, fresh=fresh, progress=progress)
     main, of_controls = planned.select(records)
     return judge_claim(statement, test, main, scale, of_controls)
 
@@ -196,8 +210,14 @@ def reproduce(
 
     Args:
         planned: what `plan` returned.
-        after: called with the name of each experiment when its last cell is saved, while the workers go on
-            with the next one.
+        papers: their keys.
+        scale: preset.
+        store: where records are kept.
+        engine: what computes, processes of this machine by default.
+        fresh: compute again what other source code has computed.
+        progress: listener.
+        after: called with the name of each experiment when its last cell is saved, while the workers go
+            on with the next one.
     """
     every = [cell for group in planned.values() for cell in group]
     sources = present_sources(every) if fresh else None
@@ -228,8 +248,8 @@ def opened(store: Store | str | Path | None) -> Iterator[Store]:
     if isinstance(store, Store):
         yield store
         return
-    with Store(default_path() if store is None else store) as place:
-        yield place
+    with Store(default_path() if store is None else store) as opened_store:
+        yield opened_store
 
 
 def _checks(papers: Sequence[str], scale: str) -> list[Check]:

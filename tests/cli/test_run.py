@@ -61,7 +61,11 @@ def test_settings_change_the_config_and_collapse_the_grid(karat):
     [
         (["run", "nobody", "--scale", "tiny"], "there is no experiment `nobody`"),
         (["run", "no_module:X"], "there is no experiment at `no_module:X`"),
-        ([*RUN, "--scale", "huge"], f"`{TOY.name}` has no scale `huge`; its scales are tiny, quick."),
+        ([*RUN, "--scale", "full"], f"`{TOY.name}` has no scale `full`; its scales are tiny, quick."),
+        (
+            [*RUN, "--scale", "huge"],
+            "Invalid value for '--scale': 'huge' is not one of 'tiny', 'quick', 'full'.",
+        ),
         ([*RUN, "--set", "width=3"], f"`{TOY.name}` has no setting `width`; its settings are d, tau,"),
         ([*RUN, "--set", "d"], "`--set` must be KEY=VALUE, such as d=4000, got 'd'."),
         ([*RUN, "--set", "d=wide"], f"`d` of `{TOY.name}` must be a whole number, got 'wide'."),
@@ -246,7 +250,9 @@ def test_reproduce_asks_only_for_the_part_wanted(karat, toy_check):
     assert [claim["id"] for claim in karat(*command, "--part", "all", "--json").json["claims"]] == [CLAIM]
     outcome = karat(*command, "--part", "everything")
     assert outcome.code == 2
-    assert outcome.complaint() == "`--part` must be one of theory, images, all, got 'everything'."
+    assert outcome.complaint() == (
+        "Invalid value for '--part': 'everything' is not one of 'theory', 'images', 'all'."
+    )
 
 
 def test_reproduce_refuses_papers_and_folders_before_it_computes(karat, toy_check, tmp_path):

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 
 from karat.contract.examples import example_faults
 from karat.contract.fault import Fault
-from karat.study.check import SCALES, Check, no_conditions
-from karat.study.experiment import Experiment, cells
+from karat.study.check import Check, no_conditions
+from karat.study.experiment import SCALES, Experiment, cells
 from karat.study.outside import FAULTS, check_fault, experiment_fault, paper_faults, sentence
 from karat.study.paper import Paper
 from karat.study.registry import EXPERIMENTS, PAPERS, STATEMENTS, is_built_in

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from karat.core.tensor_files import FileError, read_tensor_file, tensors_of
+from karat.errors import reason
 
 WRAPPERS = ("state_dict", "model", "model_state_dict", "net", "weights")
 """Names under which training scripts keep a state dict inside a checkpoint, in the order they are tried."""
@@ -51,7 +52,7 @@ def build_model(name: str) -> nn.Module:
     try:
         model = factory()
     except Exception as error:
-        raise ModelError(f"`{name}` failed: {type(error).__name__}: {_line(error)}") from error
+        raise ModelError(f"`{name}` failed: {type(error).__name__}: {reason(error)}.") from error
     if not isinstance(model, nn.Module):
         raise ModelError(f"`{name}` must return a torch.nn.Module, got {type(model).__name__}.")
     return model
@@ -104,7 +105,7 @@ def fill_model(model: nn.Module, state: Mapping[str, Tensor], source: str | Path
     try:
         present = model.state_dict()
     except RuntimeError as error:
-        raise ModelError(f"the model's weights cannot be listed: {_line(error)}") from error
+        raise ModelError(f"the model's weights cannot be listed: {reason(error)}.") from error
     for prefix in _PREFIXES:
         if all(name.startswith(prefix) and name not in present for name in state):
             state = {name.removeprefix(prefix): tensor for name, tensor in state.items()}
@@ -136,7 +137,7 @@ def fill_model(model: nn.Module, state: Mapping[str, Tensor], source: str | Path
         model.load_state_dict(dict(state))
     except RuntimeError as error:
         raise ModelError(
-            f"the weights of `{source}` cannot be copied into the model: {_line(error)}"
+            f"the weights of `{source}` cannot be copied into the model: {reason(error)}."
         ) from error
 
 
@@ -165,7 +166,7 @@ def _imported(home: str) -> ModuleType:
     except ModuleNotFoundError as error:
         raise ModelError(f"the model's code `{home}` cannot be imported: {error}.") from error
     except Exception as error:
-        raise ModelError(f"importing `{home}` failed: {type(error).__name__}: {_line(error)}") from error
+        raise ModelError(f"importing `{home}` failed: {type(error).__name__}: {reason(error)}.") from error
 
 
 def _origin(module: ModuleType) -> str:
@@ -189,10 +190,6 @@ def _require_no_arguments(factory: Any, name: str) -> None:
 
 def _some(names: Sequence[str]) -> str:
     return ", ".join(names[:_NAMED]) + (", ..." if len(names) > _NAMED else "")
-
-
-def _line(error: BaseException) -> str:
-    return (" ".join(str(error).split()) or type(error).__name__).rstrip(".") + "."
 
 
 __all__ = ["WRAPPERS", "FileError", "ModelError", "build_model", "fill_model", "load_model", "read_state"]

@@ -6,6 +6,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from karat.nets.hooks import watching
+
 _CONVOLUTIONS = (nn.Conv1d, nn.Conv2d, nn.Conv3d)
 _TRANSPOSED = (nn.ConvTranspose1d, nn.ConvTranspose2d, nn.ConvTranspose3d)
 
@@ -60,22 +62,14 @@ def weight_layers(module: nn.Module) -> list[WeightLayer]:
 
 def layer_calls(module: nn.Module, x: Tensor) -> list[tuple[str, Tensor]]:
     """Names of layers with weights in the order in which an input passes them, with what each is given."""
-    parts, called = dict(module.named_modules()), list[tuple[str, Tensor]]()
-    handles = []
-    for layer in weight_layers(module):
-        name = layer.name.removesuffix(".in_proj")
-        if name in parts:
+    layers = {layer.name.removesuffix(".in_proj"): layer.name for layer in weight_layers(module)}
+    called: list[tuple[str, Tensor]] = []
 
-            def note(_: nn.Module, inputs: Any, name: str = layer.name) -> None:
-                called.append((name, inputs[0] if inputs else torch.empty(0)))
+    def note(name: str, inputs: tuple[Any, ...]) -> None:
+        called.append((layers[name], inputs[0] if inputs else torch.empty(0)))
 
-            handles.append(parts[name].register_forward_pre_hook(note))
-    try:
-        with torch.no_grad():
-            module(x[:1].clone())
-    finally:
-        for handle in handles:
-            handle.remove()
+    with watching(module, layers, before=note), torch.no_grad():
+        module(x[:1].clone())
     return called
 
 

@@ -6,9 +6,10 @@ from typing import Any
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
+from karat.nets.hooks import watching
+from karat.nets.modes import evaluation
 from karat.nets.weight_layers import weight_layers
 from karat.probes.hidden_activity import RECTIFIERS, activation_patterns
-from karat.training.classification import evaluation
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,23 +68,11 @@ def gates(before: nn.Module, after: nn.Module, x: Tensor) -> tuple[Gate, ...]:
 
 def gate_layers(module: nn.Module, x: Tensor) -> list[str | None]:
     """For every call of a rectifier, in order, the layer with weights that was called last before it."""
+    layers = {layer.name.removesuffix(".in_proj"): layer.name for layer in weight_layers(module)}
     called: list[str] = []
-    parts = dict(module.named_modules())
-    handles = []
-    for layer in weight_layers(module):
-        part = parts.get(layer.name.removesuffix(".in_proj"))
-        if part is not None:
-
-            def note(_: nn.Module, __: Any, ___: Any, name: str = layer.name) -> None:
-                called.append(name)
-
-            handles.append(part.register_forward_hook(note))
-    try:
-        with evaluation(module), _Order(called) as order:
-            module(x[:1].clone())
-    finally:
-        for handle in handles:
-            handle.remove()
+    seen = watching(module, layers, after=lambda name, output: called.append(layers[name]))
+    with evaluation(module), seen, _Order(called) as order:
+        module(x[:1].clone())
     return order.layers
 
 

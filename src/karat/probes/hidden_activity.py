@@ -10,7 +10,8 @@ from torch.nn import functional
 from torch.overrides import TorchFunctionMode
 
 from karat.core.checks import require_integer
-from karat.training.classification import evaluation
+from karat.nets.hooks import watching
+from karat.nets.modes import evaluation
 
 RECTIFIERS = frozenset(
     {
@@ -91,18 +92,7 @@ class _Watch(TorchFunctionMode):
 def _calling(module: nn.Module) -> Iterator[list[str]]:
     """The names of the modules whose forward pass is under way, innermost last."""
     stack: list[str] = []
-    handles = []
-    for name, part in module.named_modules():
-
-        def enter(_: nn.Module, __: Any, name: str = name) -> None:
-            stack.append(name)
-
-        def leave(_: nn.Module, __: Any, ___: Any) -> None:
-            stack.pop()
-
-        handles += [part.register_forward_pre_hook(enter), part.register_forward_hook(leave)]
-    try:
+    with watching(
+        module, before=lambda name, inputs: stack.append(name), after=lambda name, output: stack.pop()
+    ):
         yield stack
-    finally:
-        for handle in handles:
-            handle.remove()

@@ -5,15 +5,13 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from karat.study.control import Control
-from karat.study.experiment import Experiment
+from karat.study.experiment import SCALES, Experiment
 from karat.study.finding import Finding
 from karat.study.hypothesis import Condition
 from karat.study.run import Run, Runs
 
 C = TypeVar("C")
 R = TypeVar("R")
-
-SCALES = ("tiny", "quick", "full")
 
 
 def no_conditions(config: object) -> list[Condition]:

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
 from karat.core.statistics import Interval
+from karat.errors import one_line
 from karat.study.check import Check
 from karat.study.control import Control
 from karat.study.finding import Curve, Finding
@@ -138,7 +139,7 @@ def judge_claim(
         return _judged(blank, check, runs, controls or {})
     except Exception as error:
         # One check, perhaps of somebody else's package, must not keep the others from their verdicts.
-        return replace(blank, error=f"the check failed ({type(error).__name__}: {_one_line(error)})")
+        return replace(blank, error=f"the check failed ({type(error).__name__}: {_sentence(error)})")
 
 
 def _judged(
@@ -148,7 +149,7 @@ def _judged(
     try:
         finding = check.evaluate(watched)
     except Undecided as reason:
-        text = _one_line(reason)
+        text = _sentence(reason)
         return replace(blank, verdict="inconclusive", caveat=" ".join(filter(None, [text, blank.caveat])))
     looked_at = [runs[index] for index in sorted(read)] or list(runs)
     ledger = ledger_of(check, looked_at)
@@ -250,8 +251,8 @@ def _lost_cells(records: Sequence[Record]) -> str:
     return f"Left out of {len(records)} cells: {', '.join(parts)}." if parts else ""
 
 
-def _one_line(error: Exception) -> str:
-    text = " ".join(str(error).split()) or "the evaluation failed without a reason"
+def _sentence(error: Exception) -> str:
+    text = one_line(error, "the evaluation failed without a reason")
     return text[0].upper() + text[1:].rstrip(".") + "."
 
 

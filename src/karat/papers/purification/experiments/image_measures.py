@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from karat.attacks.pgd import PGD
 from karat.core.ball import Ball
+from karat.nets.modes import still
 from karat.nets.module import as_classifier
 from karat.papers.purification.experiments.image_setting import ImageResult, Scores
 from karat.papers.purification.experiments.trained_pair import Pair, PairSetting, right_first
@@ -25,7 +26,6 @@ from karat.probes.density import (
 from karat.probes.pictures import Ascent
 from karat.probes.roughness import centred, low_frequency_share, roughness
 from karat.study.quantised import quantise
-from karat.training.image_attackers import attacked
 
 Quantised = dict[str, Any]
 """Pictures as `quantise` stores them."""
@@ -166,7 +166,7 @@ def perturbations(net: nn.Module, x: Tensor, labels: Tensor, ball: Ball, steps: 
         ball: of the perturbations.
         steps: of the attack.
     """
-    with attacked(net):
+    with still(net):
         batches = zip(x.split(250), labels.split(250), strict=True)
         return torch.cat([PGD(steps=steps)(as_classifier(net), batch, y, ball) for batch, y in batches])
 

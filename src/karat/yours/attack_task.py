@@ -13,6 +13,7 @@ from karat.core.activations import LeakyRelu, Relu
 from karat.core.ball import Ball
 from karat.core.checks import ShapeError
 from karat.core.classifier import Classifier
+from karat.nets.modes import still
 from karat.nets.module import NetClassifier, NetModule, as_classifier
 from karat.nets.net import Net
 from karat.nets.outputs import fit_labels, score_count
@@ -23,7 +24,7 @@ _TWO_LAYERS = ([nn.Linear, nn.ReLU, nn.Linear], [nn.Linear, nn.LeakyReLU, nn.Lin
 
 
 @dataclass(frozen=True, eq=False)
-class Given:
+class AttackTask:
     """A model and samples, ready for an attack.
 
     Args:
@@ -31,20 +32,28 @@ class Given:
         x: (n, ...) in the model's type.
         y: (n,) as its scores need them.
         twin: the same function as a two-layer net, where the model is one.
-        seen, labels: what is attacked, the twin with labels +-1 or the model itself.
+        attacked: what the attack sees, the twin or the model itself.
+        attacked_labels: (n,) labels for `attacked`, +-1 for the twin.
     """
 
     classifier: Classifier
     x: Tensor
     y: Tensor
     twin: TwoLayer | None
-    seen: Classifier
-    labels: Tensor
+    attacked: Classifier
+    attacked_labels: Tensor
 
 
 @contextmanager
-def given(model: Any, x: Any, y: Any, ball: Ball) -> Iterator[Given]:
-    """Check what was given to `attack`; a module is in eval mode until the end, then as it was."""
+def prepared(model: Any, x: Any, y: Any, ball: Ball) -> Iterator[AttackTask]:
+    """Check what was given to `attack`; a module is in eval mode until the end, then as it was.
+
+    Args:
+        model: a karat net, a module or a callable.
+        x: (n, ...) inputs.
+        y: (n,) labels.
+        ball: allowed perturbations.
+    """
     if not isinstance(ball, Ball):
         raise TypeError(f"`ball` of `attack` must be a `Ball`, such as Ball(2, 0.3), got {ball!r}.")
     x, y = torch.as_tensor(x), torch.as_tensor(y)
@@ -60,14 +69,14 @@ def given(model: Any, x: Any, y: Any, ball: Ball) -> Iterator[Given]:
         raise ValueError("`x` of `attack` must hold finite numbers.")
     modules = [model] if isinstance(model, nn.Module) else []
     with still(*modules):
-        own = isinstance(model, Net)  # asked once: a protocol's answer is slow
-        x = x.to(_dtype(model, own, x))
-        classifier = NetClassifier(model) if own else as_classifier(model)
-        y = _labels(model, own, x, y)
+        is_net = isinstance(model, Net)  # asked once: a protocol's answer is slow
+        x = x.to(_dtype(model, is_net, x))
+        classifier = NetClassifier(model) if is_net else as_classifier(model)
+        y = _labels(model, is_net, x, y)
         twin = _twin(model, x)
-        seen, labels = (classifier, y) if twin is None else (NetClassifier(twin), fit_labels(y, 1).to(x))
+        attacked, labels = (classifier, y) if twin is None else (NetClassifier(twin), fit_labels(y, 1).to(x))
         try:
-            yield Given(classifier, x, y, twin, seen, labels)
+            yield AttackTask(classifier, x, y, twin, attacked, labels)
         except (BudgetError, ArithmeticError) as error:
             lost = int(classifier.margin(x, y).isnan().sum())
             if lost:
@@ -77,35 +86,19 @@ def given(model: Any, x: Any, y: Any, ball: Ball) -> Iterator[Given]:
             raise
 
 
-@contextmanager
-def still(*modules: nn.Module) -> Iterator[None]:
-    """Eval mode and no parameter gradients until the end, then both as they were."""
-    modes = {part: part.training for module in modules for part in module.modules()}
-    wanted = {p: p.requires_grad for module in modules for p in module.parameters()}
-    try:
-        for module in modules:
-            module.eval().requires_grad_(False)
-        yield
-    finally:
-        for part, mode in modes.items():
-            part.training = mode
-        for parameter, flag in wanted.items():
-            parameter.requires_grad_(flag)
-
-
-def _dtype(model: Any, own: bool, x: Tensor) -> torch.dtype:
+def _dtype(model: Any, is_net: bool, x: Tensor) -> torch.dtype:
     """That of the model's weights, or of x where the model has none to show."""
     tensors: list[Tensor] = []
-    if own:
+    if is_net:
         tensors = list(model.parameters().values())
     elif isinstance(model, nn.Module):
         tensors = list(model.parameters())
     return next((tensor.dtype for tensor in tensors if tensor.is_floating_point()), x.dtype)
 
 
-def _labels(model: Any, own: bool, x: Tensor, y: Tensor) -> Tensor:
+def _labels(model: Any, is_net: bool, x: Tensor, y: Tensor) -> Tensor:
     """+-1 for one score, class indices for logits; a classifier of the user's own takes them as they are."""
-    if own or isinstance(model, NetModule):
+    if is_net or isinstance(model, NetModule):
         return fit_labels(y, 1)
     if isinstance(model, Classifier) or not callable(model):
         return y

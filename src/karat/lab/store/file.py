@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from karat.errors import StoreError
-from karat.lab import users
-from karat.lab.connection import guard, open_to_read, open_to_write
+from karat.lab.store import locks
+from karat.lab.store.opening import guard, open_to_read, open_to_write
 
 
 class StoreFile:
@@ -22,19 +22,19 @@ class StoreFile:
 
     def __init__(self, path: Path, *, read_only: bool) -> None:
         self.path = path
-        self.place = Path(os.path.realpath(path))
-        """Where links lead to: SQLite puts its journal there. It stays when the working folder changes."""
-        self._user: int | None = None
+        self.real_path = Path(os.path.realpath(path))
+        """Where links lead: SQLite puts its journal there. It stays when the working folder changes."""
+        self._writer_lock: int | None = None
         with guard(path):
-            self.connection = open_to_read(self.place) if read_only else self._open_to_write()
-        self._identity = _identity(self.place)
+            self.connection = open_to_read(self.real_path) if read_only else self._open_to_write()
+        self._identity = _identity(self.real_path)
         self._journal: dict[Path, tuple[int, int] | None] = {}
 
     def close(self) -> None:
         """Close the file; what was written stays."""
         self.connection.close()
-        users.leave(self._user)
-        self._user = None
+        locks.leave(self._writer_lock)
+        self._writer_lock = None
 
     def stream(self, query: str, values: Sequence[Any] = ()) -> Iterator[Any]:
         """Yield the rows of a query."""
@@ -55,7 +55,7 @@ class StoreFile:
 
     def has_vanished(self) -> bool:
         """Whether the name leads to another file by now, or to none; this one can still be read here."""
-        return _identity(self.place) != self._identity
+        return _identity(self.real_path) != self._identity
 
     def abandon_journal(self) -> None:
         """Take away the journal of a file that has vanished: SQLite would replay it over the next one.
@@ -68,30 +68,30 @@ class StoreFile:
                     file.unlink()
 
     def _journal_files(self) -> list[Path]:
-        return [self.place.with_name(self.place.name + suffix) for suffix in ("-wal", "-shm")]
+        return [self.real_path.with_name(self.real_path.name + suffix) for suffix in ("-wal", "-shm")]
 
     def _require_file(self) -> None:
         if self.has_vanished():
             raise StoreError(f"{self.path}: the store was deleted or replaced while in use.")
 
     def _open_to_write(self) -> sqlite3.Connection:
-        self.place.parent.mkdir(parents=True, exist_ok=True)
+        self.real_path.parent.mkdir(parents=True, exist_ok=True)
         try:
-            self._user = users.enter(self.place)
+            self._writer_lock = locks.enter(self.real_path)
         except BlockingIOError as error:
             raise StoreError(f"{self.path}: the store is being repaired.") from error
         except PermissionError as error:
             raise StoreError(f"{self.path}: {error}") from error
         try:
-            return open_to_write(self.place)
+            return open_to_write(self.real_path)
         except BaseException:
-            users.leave(self._user)
+            locks.leave(self._writer_lock)
             raise
 
 
 def _identity(path: Path) -> tuple[int, int] | None:
     try:
-        found = os.stat(path)
+        status = os.stat(path)
     except OSError:
         return None
-    return found.st_dev, found.st_ino
+    return status.st_dev, status.st_ino

@@ -5,12 +5,21 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from karat.lab.row import Row
+from karat.lab.store.row import Row
 
 
 @dataclass(frozen=True, kw_only=True)
 class Summary:
-    """What a store holds of one experiment."""
+    """What a store holds of one experiment.
+
+    Args:
+        experiment: its name.
+        done: cells with a result.
+        diverged: cells that diverged, which is a result, too.
+        failed: cells without a result.
+        cpu_seconds: what all of them cost.
+        last_saved: time of the latest record.
+    """
 
     experiment: str
     done: int

@@ -9,7 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from karat.errors import StoreError
-from karat.lab import schema
+from karat.lab.store import layout
 
 PATIENCE = 60.0
 """Seconds to wait for another process that is writing."""
@@ -26,7 +26,7 @@ def guard(path: Path) -> Iterator[None]:
     """Turn every way a file can fail into one line."""
     try:
         yield
-    except schema.SchemaError as error:
+    except layout.LayoutError as error:
         raise StoreError(f"{path}: {error}") from error
     except sqlite3.Error as error:
         raise StoreError(f"{path}: {_reason(error)}") from error
@@ -37,10 +37,7 @@ def guard(path: Path) -> Iterator[None]:
 
 
 def open_to_read(path: Path) -> sqlite3.Connection:
-    """Open beside a running writer if the folder allows its lock files, else the file as it is.
-
-    An older layout is shown as the present one, and the file is not touched.
-    """
+    """Open beside a running writer if the folder allows its lock files, else the file as it is."""
     try:
         return _prepared(_connect(path, "mode=ro"))
     except sqlite3.Error as error:
@@ -57,9 +54,8 @@ def open_to_salvage(path: Path) -> sqlite3.Connection:
     """Open a store that may be damaged, to read it; one of a newer karat is refused."""
     connection = _connect(path, "mode=ro")
     try:
-        with suppress(schema.ForeignError):  # the marks may be what is damaged
-            schema.check(connection)
-        schema.show_as_present(connection)
+        with suppress(layout.ForeignError):  # the marks may be what is damaged
+            layout.check(connection)
     except DAMAGE as error:
         if _code(error) in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_BUSY):
             connection.close()
@@ -71,14 +67,12 @@ def open_to_salvage(path: Path) -> sqlite3.Connection:
 
 
 def open_to_write(path: Path) -> sqlite3.Connection:
-    """Open or make a store; one of an older layout is copied aside before it is brought up to date."""
+    """Open or make a store."""
     connection = _connect(path, "mode=rwc")
     try:
         # Nothing may be written into a file before it is known to be ours.
-        version = schema.check(connection)
-        if 0 < version < schema.VERSION:
-            _copy(connection, unused(path, f".v{version}.bak"))
-        schema.upgrade(connection)
+        layout.check(connection)
+        layout.create(connection)
         _write_ahead(connection)
         connection.execute("PRAGMA synchronous = FULL")
         return connection
@@ -90,7 +84,7 @@ def open_to_write(path: Path) -> sqlite3.Connection:
 def unused(path: Path, suffix: str) -> Path:
     """Return the path with the suffix, numbered if that file exists: no backup replaces another."""
     names = (f"{path.name}{suffix}{number}" for number in ["", *(f".{count}" for count in range(2, 1000))])
-    return next(place for name in names if not (place := path.with_name(name)).exists())
+    return next(file for name in names if not (file := path.with_name(name)).exists())
 
 
 def _connect(path: Path, mode: str) -> sqlite3.Connection:
@@ -107,11 +101,8 @@ def _text(stored: bytes) -> str:
 
 def _prepared(connection: sqlite3.Connection) -> sqlite3.Connection:
     try:
-        version = schema.check(connection)
-        if version == 0:
-            raise schema.SchemaError("an empty file; `karat run` makes a store of it.")
-        if version < schema.VERSION:
-            schema.show_as_present(connection)
+        if layout.check(connection) == 0:
+            raise layout.LayoutError("an empty file; `karat run` makes a store of it.")
         return connection
     except BaseException:
         connection.close()
@@ -132,14 +123,9 @@ def _with_journal(path: Path, journal: Path) -> sqlite3.Connection:
     except BaseException as error:
         memory.close()
         if isinstance(error, OSError):
-            raise schema.SchemaError(f"there is no room to copy its journal ({error.strerror}).") from error
+            raise layout.LayoutError(f"there is no room to copy its journal ({error.strerror}).") from error
         raise
     return memory
-
-
-def _copy(connection: sqlite3.Connection, target: Path) -> None:
-    with closing(sqlite3.connect(target)) as copy:
-        connection.backup(copy)
 
 
 def _write_ahead(connection: sqlite3.Connection) -> None:

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from karat.errors import StoreError
-from karat.lab import schema
-from karat.lab.overview import Summary, overview
-from karat.lab.rescue import claim_rescued, rescue
-from karat.lab.row import COLUMNS, Row, now, sealed, unsealed
-from karat.lab.storefile import StoreFile
+from karat.lab.store import layout
+from karat.lab.store.file import StoreFile
+from karat.lab.store.overview import Summary, overview
+from karat.lab.store.rescue import claim_rescued, rescue
+from karat.lab.store.row import COLUMNS, Row, now, sealed, unsealed
 from karat.study.experiment import Cell
 from karat.study.record import Record
 
@@ -119,10 +119,23 @@ class Store:
         rows = (row for name in names for row in self.rows(*_finished(name, None)))
         return sum(row.key in keys and row.source != sources[row.experiment] for row in rows)
 
-    def statuses(self, experiment: str, hashes: Collection[str]) -> dict[tuple[str, int], str]:
-        """Return the status of every stored cell of these configs: (config hash, seed) -> status."""
+    def statuses(self, experiment: str, hashes: Collection[str] | None = None) -> dict[tuple[str, int], str]:
+        """Return the status of every stored cell: (config hash, seed) -> status.
+
+        Args:
+            experiment: its name.
+            hashes: of configs; all by default.
+        """
         rows = self.rows("WHERE experiment = ?", (experiment,))
-        return {(row.config_hash, row.seed): row.status for row in rows if row.config_hash in hashes}
+        return {
+            (row.config_hash, row.seed): row.status
+            for row in rows
+            if hashes is None or row.config_hash in hashes
+        }
+
+    def experiments(self) -> list[str]:
+        """Return the names of the experiments that have records, in alphabetical order."""
+        return [name for (name,) in self._file.stream("SELECT DISTINCT experiment FROM cells ORDER BY 1")]
 
     def records(
         self,
@@ -130,15 +143,21 @@ class Store:
         hashes: Collection[str] | None = None,
         status: str | None = None,
     ) -> list[Record]:
-        """Return the records that match all given conditions, ordered by experiment, config hash and seed."""
+        """Return the records that match all given conditions, ordered by experiment, config hash and seed.
+
+        Args:
+            experiment: its name.
+            hashes: of configs.
+            status: how the cells ended.
+        """
         where, values = _conditions({"experiment": experiment, "status": status})
         if hashes is None:
             return self._records(f"{where} ORDER BY experiment, config_hash, seed", values)
-        found = []
+        records = []
         for part in _parts(sorted(set(hashes))):
             marks = ", ".join("?" * len(part))
-            found += self._records(f"{where or 'WHERE 1'} AND config_hash IN ({marks})", [*values, *part])
-        return sorted(found, key=lambda record: record.key)
+            records += self._records(f"{where or 'WHERE 1'} AND config_hash IN ({marks})", [*values, *part])
+        return sorted(records, key=lambda record: record.key)
 
     def rows(self, where: str = "", values: Sequence[Any] = ()) -> Iterator[Row]:
         """Yield the sound rows that an SQL condition chooses."""
@@ -152,7 +171,7 @@ class Store:
     def integrity(self, most: int) -> tuple[int, list[str]]:
         """Return the version of the file's layout, and up to so many things that are wrong with its pages."""
         lines = [str(text) for (text,) in self._file.stream(f"PRAGMA integrity_check({most})")]
-        return schema.check(self._file.connection), [line for line in lines if line != "ok"]
+        return layout.check(self._file.connection), [line for line in lines if line != "ok"]
 
     def remove(self, experiment: str | None = None, status: str | None = None) -> int:
         """Remove the records that match all given conditions (all records without any); return how many."""
@@ -164,7 +183,13 @@ class Store:
         return overview(self.rows())
 
     def put_sweep(self, name: str, experiment: str, plan: Mapping[str, Any]) -> None:
-        """Remember what a sweep is to compute, as strict JSON; one of the same name is replaced."""
+        """Remember what a sweep is to compute, as strict JSON; one of the same name is replaced.
+
+        Args:
+            name: of the sweep.
+            experiment: name of the experiment.
+            plan: as strict JSON.
+        """
         self._file.write(
             "INSERT OR REPLACE INTO sweeps (name, experiment, plan, saved_at, digest) VALUES (?, ?, ?, ?, ?)",
             sealed((name, experiment, json.dumps(dict(plan)), now())),
@@ -191,7 +216,7 @@ class Store:
         }
 
     def _take_in_rescued(self) -> None:
-        for file, records in [] if self.read_only else claim_rescued(self._file.place):
+        for file, records in [] if self.read_only else claim_rescued(self._file.real_path):
             for record in records:
                 self._file.write(_PUT, Row.of(record))
             with suppress(OSError):
@@ -203,9 +228,9 @@ class Store:
         if self._file.has_vanished():
             with suppress(StoreError):  # the file has no name any more, but is still open here
                 records = [*self.records(), record]
-        count = len({kept.key for kept in records})
+        count = len({rescued.key for rescued in records})
         what = "The last record is" if count == 1 else f"All {count} records are"
-        file = rescue(self._file.place, records)
+        file = rescue(self._file.real_path, records)
         if file is None:
             return f"{what} lost: no file can be written beside the store either."
         if self._file.has_vanished():
@@ -218,14 +243,14 @@ class Store:
         return {row.key for name in names for row in self.rows(*_finished(name, sources))}
 
     def _records(self, where: str, values: Sequence[Any]) -> list[Record]:
-        found = []
+        records = []
         for columns in self._file.stream(f"SELECT {COLUMNS} FROM cells {where}", values):
             row = Row(*columns)
             try:
-                found.append(row.to_record())
+                records.append(row.to_record())
             except ValueError as error:
                 self.damaged[row.name] = str(error)
-        return found
+        return records
 
     def _notes(self, kind: str, query: str) -> Iterator[list[Any]]:
         """Rows of strict JSON that are not records; the column of JSON is the last but one."""
@@ -244,10 +269,10 @@ def _finished(experiment: str, sources: Sources | None) -> tuple[str, list[Any]]
     return f"{where} AND source = ?", [experiment, sources[experiment]]
 
 
-def _conditions(given: Mapping[str, str | None]) -> tuple[str, list[Any]]:
-    kept = {name: value for name, value in given.items() if value is not None}
-    where = " AND ".join(f"{name} = ?" for name in kept)
-    return (f"WHERE {where}" if where else ""), list(kept.values())
+def _conditions(columns: Mapping[str, str | None]) -> tuple[str, list[Any]]:
+    conditions = {name: value for name, value in columns.items() if value is not None}
+    where = " AND ".join(f"{name} = ?" for name in conditions)
+    return (f"WHERE {where}" if where else ""), list(conditions.values())
 
 
 def _parts(values: Sequence[str]) -> Iterator[Sequence[str]]:

@@ -6,17 +6,23 @@ from collections.abc import Sequence
 from karat.yours.probe.perturbations import Basis, TransferRates
 from karat.yours.probe.rebuilding import BLURRED, LEVELS, Rebuilding
 from karat.yours.probe.robustness import Paired, Robustness
-from karat.yours.probe.sentence import Answer, Evidence, Sentence, decided
-from karat.yours.probe.thresholds import FEWER, MOSTLY, RARELY, SIGNIFICANT, SMOOTHER
+from karat.yours.probe.sentences.sentence import Answer, Evidence, Sentence, decided
+from karat.yours.probe.sentences.thresholds import FEWER, MOSTLY, RARELY, SIGNIFICANT, SMOOTHER
 
 SIGNS = ("more robust", "features kept", "start forgotten", "perturbations in fewer directions")
 """Topics that together are what the theory calls feature purification."""
 
 
 def robust_gain(before: Robustness, after: Robustness, versus: Paired) -> Sentence:
-    """Is the second net more robust?"""
-    asked = Evidence("p-value of the exact sign test on the same inputs", versus.p_value, "<=", SIGNIFICANT)
-    shown = (
+    """Is the second net more robust?
+
+    Args:
+        before: accuracies of the net before.
+        after: accuracies of the net after.
+        versus: both nets input by input.
+    """
+    tested = Evidence("p-value of the exact sign test on the same inputs", versus.p_value, "<=", SIGNIFICANT)
+    beside = (
         Evidence("inputs only after keeps right under attack", versus.after_only),
         Evidence("inputs only before keeps right", versus.before_only),
         Evidence("accuracy of before under attack", before.attacked.value),
@@ -25,7 +31,7 @@ def robust_gain(before: Robustness, after: Robustness, versus: Paired) -> Senten
         Evidence("clean accuracy of after", after.clean.value),
     )
     better = versus.after_only > versus.before_only
-    answer: Answer = "unclear" if not asked.holds else "yes" if better else "no"
+    answer: Answer = "unclear" if not tested.holds else "yes" if better else "no"
     numbers = f"{before.attacked.value:.0%} to {after.attacked.value:.0%} right under the strongest attack"
     text = {
         "yes": f"After is more robust: {numbers}.",
@@ -35,22 +41,22 @@ def robust_gain(before: Robustness, after: Robustness, versus: Paired) -> Senten
     proven = [f"{net.net} {net.proven.value:.0%}" for net in (before, after) if net.proven is not None]
     caveat = "An attack gives an upper bound on robust accuracy; "
     caveat += f"proven are {', '.join(proven)}." if proven else "for these nets themselves nothing is proven."
-    return Sentence(topic="more robust", answer=answer, text=text, evidence=(asked, *shown), caveat=caveat)
+    return Sentence(topic="more robust", answer=answer, text=text, evidence=(tested, *beside), caveat=caveat)
 
 
 def perturbation_density(densities: Sequence[Basis]) -> Sentence:
     """Do perturbations live in fewer directions of the data?"""
-    asked, shown, counts = [], [], []
+    tested, beside, counts = [], [], []
     for basis in densities:
         old, new = (basis.rows[f"perturbation of {net}"].participation for net in ("before", "after"))
         ratio = old / new if new > 0 else math.nan
         name = f"effective number of {basis.name} components, before over after"
         if basis.name in ("dct", "pca"):
-            asked.append(Evidence(name, ratio, ">=", FEWER))
+            tested.append(Evidence(name, ratio, ">=", FEWER))
             counts.append(f"{old:.0f} to {new:.0f} effective {basis.name.upper()} components")
         elif basis.neutral:
-            shown.append(Evidence(name, ratio))
-    answer = decided(*asked)
+            beside.append(Evidence(name, ratio))
+    answer = decided(*tested)
     factors = ", ".join(counts)
     text = {
         "yes": f"Perturbations live in fewer directions of the data: {factors}.",
@@ -62,7 +68,7 @@ def perturbation_density(densities: Sequence[Basis]) -> Sentence:
         topic="perturbations in fewer directions",
         answer=answer,
         text=text,
-        evidence=(*asked, *shown),
+        evidence=(*tested, *beside),
         caveat="Counted in bases that know neither net; in single pixels the number need not move.",
     )
 
@@ -73,13 +79,13 @@ def sparse_rebuilding(rebuilding: Sequence[Rebuilding]) -> Sentence | None:
     if not known:
         return None
     old, new, control = known["before"], known["after"], known.get(BLURRED, math.nan)
-    asked = [Evidence("features needed, after over before", _ratio(new, old), "<=", 1 / FEWER)]
+    tested = [Evidence("features needed, after over before", _ratio(new, old), "<=", 1 / FEWER)]
     if not math.isnan(control):
-        asked.append(
+        tested.append(
             Evidence("features needed, after over before blurred", _ratio(new, control), "<=", SMOOTHER)
         )
-    first, beyond = asked[0].holds, all(item.holds for item in asked)
-    answer: Answer = "yes" if beyond else "unclear" if first else decided(asked[0])
+    first, beyond = tested[0].holds, all(item.holds for item in tested)
+    answer: Answer = "yes" if beyond else "unclear" if first else decided(tested[0])
     numbers = f"{_count(old)} features of before, {_count(new)} of after"
     numbers += "" if math.isnan(control) else f", {_count(control)} of before's blurred filters"
     text = {
@@ -88,22 +94,22 @@ def sparse_rebuilding(rebuilding: Sequence[Rebuilding]) -> Sentence | None:
         "unclear": f"Smoothness alone explains the sparser reconstruction: {numbers}.",
         "unknown": f"Neither net's first layer can build the inputs up to an error of {LEVELS[0]}.",
     }[answer]
-    shown = [Evidence(f"features of {name} needed", value) for name, value in known.items()]
+    beside = [Evidence(f"features of {name} needed", value) for name, value in known.items()]
     caveat = "Medians over a few inputs."
     caveat += "" if math.isnan(control) else " Blurred filters are the control: smooth, and without training."
     return Sentence(
-        topic="sparser reconstruction", answer=answer, text=text, evidence=(*asked, *shown), caveat=caveat
+        topic="sparser reconstruction", answer=answer, text=text, evidence=(*tested, *beside), caveat=caveat
     )
 
 
 def transferring(rates: TransferRates) -> Sentence:
     """Do perturbations of one net fool the other?"""
     forth, back = rates.before_to_after, rates.after_to_before
-    asked = (
+    tested = (
         Evidence(f"rate of before's on after, {rates.before_count} inputs", forth, ">=", MOSTLY),
         Evidence(f"rate of after's on before, {rates.after_count} inputs", back, ">=", MOSTLY),
     )
-    answer = decided(*asked)
+    answer = decided(*tested)
     text = (
         f"{_most(forth)} of before's perturbations fool after ({_percent(forth)}), "
         f"{_most(back).lower()} of after's fool before ({_percent(back)})."
@@ -116,7 +122,7 @@ def transferring(rates: TransferRates) -> Sentence:
         topic="perturbations transfer both ways",
         answer=answer,
         text=text,
-        evidence=asked,
+        evidence=tested,
         caveat="Among inputs that both nets get right and whose perturbation flips the net it was made for.",
     )
 
@@ -128,10 +134,10 @@ def purified(parts: Sequence[Sentence]) -> Sentence:
     seen = [part for part in known if part.answer == "yes"]
     missing = [part.topic for part in known if part.answer != "yes"]
     unknown = [part.topic for part in signs if part.answer == "unknown"]
-    asked = Evidence("signs seen", len(seen), ">=", len(SIGNS))
+    tested = Evidence("signs seen", len(seen), ">=", len(SIGNS))
     gained = any(part.topic == SIGNS[0] for part in seen)
     partly = gained and len(seen) >= len(SIGNS) - 1
-    answer: Answer = "yes" if asked.holds else "unclear" if partly else "no"
+    answer: Answer = "yes" if tested.holds else "unclear" if partly else "no"
     counted = f"{len(seen)} of {len(SIGNS)} signs are seen"
     counted += f"; missing: {', '.join(missing)}" if missing else ""
     counted += f"; unknown: {', '.join(unknown)}" if unknown else ""
@@ -144,7 +150,7 @@ def purified(parts: Sequence[Sentence]) -> Sentence:
         f"The signs are: {', '.join(SIGNS)}. They are what the theory predicts, not a proof that dense "
         "mixtures were removed; read the caveat of each."
     )
-    return Sentence(topic="features purified", answer=answer, text=text, evidence=(asked,), caveat=caveat)
+    return Sentence(topic="features purified", answer=answer, text=text, evidence=(tested,), caveat=caveat)
 
 
 def _ratio(new: float, old: float) -> float:

@@ -10,7 +10,20 @@ from karat.study.record import Record
 
 
 class Row(NamedTuple):
-    """A record between its columns; a row written before there were digests has None as its own."""
+    """A record between the columns it is found by; the digest is that of all other columns.
+
+    Args:
+        experiment: name.
+        config_hash: names the config.
+        seed: of the cell.
+        status: how the cell ended.
+        version: of karat.
+        source: hash of the source code that computed it.
+        cpu_seconds: what the cell cost.
+        saved_at: time in UTC.
+        record: everything, as one line of JSON.
+        digest: SHA-256 of all other columns.
+    """
 
     experiment: str
     config_hash: str
@@ -21,7 +34,7 @@ class Row(NamedTuple):
     cpu_seconds: float
     saved_at: str
     record: str
-    digest: str | None
+    digest: str
 
     @classmethod
     def of(cls, record: Record) -> "Row":
@@ -43,23 +56,14 @@ class Row(NamedTuple):
         """Return what has changed since the row was written, or None; cheaper than `to_record`."""
         try:
             unsealed(self)
-            if self.digest is None:
-                self.to_record()
         except ValueError as error:
             return str(error)
         return None
 
     def to_record(self) -> Record:
-        """Rebuild the record, or raise a ValueError that says what is wrong with the row.
-
-        Without a digest only this is known: the text is a record, and it stands where it belongs.
-        """
+        """Rebuild the record, or raise a ValueError that says what is wrong with the row."""
         unsealed(self)
-        record = parse(self.record)
-        columns = (*record.key, record.status, record.version, record.source, record.cpu_seconds)
-        if columns != self[:7]:
-            raise ValueError("the record belongs elsewhere.")
-        return record
+        return parse(self.record)
 
 
 _NO_RECORD = "the text is not a record of karat."
@@ -98,7 +102,7 @@ def sealed(values: Sequence[Any]) -> tuple[Any, ...]:
 def unsealed(columns: Sequence[Any]) -> Sequence[Any]:
     """Return the columns without their digest, or raise a ValueError if they have changed."""
     *values, mark = columns
-    if mark is not None and mark != digest(values):
+    if mark != digest(values):
         raise ValueError("it does not match its digest.")
     return values
 

@@ -10,7 +10,14 @@ Relation = Literal[">=", "<=", ""]
 
 @dataclass(frozen=True)
 class Evidence:
-    """One measured number, and the threshold it was held against (none for numbers shown for comparison)."""
+    """One measured number, and the threshold it was held against (none for numbers shown for comparison).
+
+    Args:
+        name: what was measured.
+        value: the number.
+        relation: the side of the threshold that is asked for, empty for numbers shown for comparison.
+        threshold: NaN where there is none.
+    """
 
     name: str
     value: float
@@ -46,8 +53,8 @@ class Sentence:
 
 def decided(*evidence: Evidence) -> Answer:
     """yes if all numbers pass their thresholds, no if none does, unclear between; unknown if one is NaN."""
-    asked = [item for item in evidence if item.relation]
-    if not asked or any(math.isnan(item.value) for item in asked):
+    tested = [item for item in evidence if item.relation]
+    if not tested or any(math.isnan(item.value) for item in tested):
         return "unknown"
-    passed = [item.holds for item in asked]
+    passed = [item.holds for item in tested]
     return "yes" if all(passed) else "unclear" if any(passed) else "no"

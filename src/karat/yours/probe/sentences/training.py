@@ -9,24 +9,30 @@ from karat.probes.kernel_drift import KernelDrift
 from karat.probes.layer_change import LayerChange
 from karat.probes.leftover import Leftover
 from karat.yours.probe.pictures import PictureNumbers
-from karat.yours.probe.sentence import Answer, Evidence, Sentence, decided
-from karat.yours.probe.thresholds import LARGE, LAZY, LEFT, MOST_LAYERS, SMALL, SMOOTHER, SPARSER
+from karat.yours.probe.sentences.sentence import Answer, Evidence, Sentence, decided
+from karat.yours.probe.sentences.thresholds import LARGE, LAZY, LEFT, MOST_LAYERS, SMALL, SMOOTHER, SPARSER
 
 
 def regime(
     linear: Mapping[str, float], drifts: Mapping[str, KernelDrift], layers: Sequence[LayerChange]
 ) -> Sentence:
-    """Did the training leave the lazy regime?"""
+    """Did the training leave the lazy regime?
+
+    Args:
+        linear: "start -> before", ... -> error of the net linearised around the first.
+        drifts: the same pairs -> change of the tangent kernel.
+        layers: how far the weights moved.
+    """
     first = "start -> before" if "start -> before" in linear else "before -> after"
     error, whole = linear[first], first.startswith("start")
     moved = [layer.start_relative if whole else layer.relative for layer in hidden_layers(layers)]
-    asked = Evidence(f"error of the linearised net, {first}", error, ">=", LEFT)
-    shown = (
+    tested = Evidence(f"error of the linearised net, {first}", error, ">=", LEFT)
+    beside = (
         *(Evidence(f"error of the linearised net, {pair}", e) for pair, e in linear.items() if pair != first),
         *(Evidence(f"centred kernel alignment, {pair}", drift.centred) for pair, drift in drifts.items()),
         Evidence("largest relative movement of a hidden layer", max(moved)),
     )
-    answer: Answer = "unclear" if LAZY < error < LEFT else decided(asked)
+    answer: Answer = "unclear" if LAZY < error < LEFT else decided(tested)
     which = "Training" if whole else "The training from before to after"
     text = {
         "yes": f"{which} left the lazy regime: the net linearised around its start misses {_times(error)} of "
@@ -41,24 +47,24 @@ def regime(
         "" if whole else "Only the second training is placed; pass the initial weights to place all of it."
     )
     return Sentence(
-        topic="left the lazy regime", answer=answer, text=text, evidence=(asked, *shown), caveat=caveat
+        topic="left the lazy regime", answer=answer, text=text, evidence=(tested, *beside), caveat=caveat
     )
 
 
 def identity(layers: Sequence[LayerChange]) -> Sentence:
     """Did the features keep their identity from before to after?"""
     hidden = hidden_layers(layers)
-    kept = [layer for layer in hidden if layer.theta >= LARGE]
-    share = len(kept) / len(hidden)
+    similar = [layer for layer in hidden if layer.theta >= LARGE]
+    share = len(similar) / len(hidden)
     low = min(hidden, key=lambda layer: layer.theta)
-    asked = Evidence(f"share of hidden layers with mean theta(w, w') >= {LARGE}", share, ">=", MOST_LAYERS)
-    shown = (
+    tested = Evidence(f"share of hidden layers with mean theta(w, w') >= {LARGE}", share, ">=", MOST_LAYERS)
+    beside = (
         Evidence(f"smallest mean theta(w, w'), layer {low.name}", low.theta),
         Evidence("its chance level", low.chance),
         Evidence("largest relative movement of a hidden layer", max(layer.relative for layer in hidden)),
     )
-    answer = decided(asked)
-    count = f"{len(kept)} of {len(hidden)} hidden layers have a mean theta(w, w') of at least {LARGE}"
+    answer = decided(tested)
+    count = f"{len(similar)} of {len(hidden)} hidden layers have a mean theta(w, w') of at least {LARGE}"
     text = (
         f"Features kept their identity: {count}." if answer == "yes" else f"Features changed: only {count}."
     )
@@ -66,7 +72,9 @@ def identity(layers: Sequence[LayerChange]) -> Sentence:
         "Little training keeps features just as well: compare with as many epochs of clean training before "
         "calling it the doing of robust training."
     )
-    return Sentence(topic="features kept", answer=answer, text=text, evidence=(asked, *shown), caveat=caveat)
+    return Sentence(
+        topic="features kept", answer=answer, text=text, evidence=(tested, *beside), caveat=caveat
+    )
 
 
 def forgotten_start(layers: Sequence[LayerChange]) -> Sentence:
@@ -83,12 +91,12 @@ def forgotten_start(layers: Sequence[LayerChange]) -> Sentence:
     far = [layer for layer in hidden if layer.start_before <= SMALL]
     near = max(hidden, key=lambda layer: layer.start_before)
     share = len(far) / len(hidden)
-    asked = Evidence(f"share of hidden layers with mean theta(w0, w) <= {SMALL}", share, ">=", MOST_LAYERS)
-    shown = (
+    tested = Evidence(f"share of hidden layers with mean theta(w0, w) <= {SMALL}", share, ">=", MOST_LAYERS)
+    beside = (
         Evidence(f"largest mean theta(w0, w), layer {near.name}", near.start_before),
         Evidence("its chance level", near.chance),
     )
-    answer = decided(asked)
+    answer = decided(tested)
     count = f"{len(far)} of {len(hidden)} hidden layers have a mean theta(w0, w) of at most {SMALL}"
     text = (
         f"Features forgot their start: {count}."
@@ -97,19 +105,19 @@ def forgotten_start(layers: Sequence[LayerChange]) -> Sentence:
     )
     caveat = "How fast a start fades is set by weight decay and the length of training, not by robustness."
     return Sentence(
-        topic="start forgotten", answer=answer, text=text, evidence=(asked, *shown), caveat=caveat
+        topic="start forgotten", answer=answer, text=text, evidence=(tested, *beside), caveat=caveat
     )
 
 
 def smoothness(entries: Sequence[PictureNumbers], left: Leftover | None) -> Sentence | None:
     """Did the first-layer filters get smoother, and how much of that is the start fading?"""
-    found = next((entry for entry in entries if entry.what == "filters"), None)
-    if found is None:
+    filters = next((entry for entry in entries if entry.what == "filters"), None)
+    if filters is None:
         return None
-    old, new = found.roughness["before"], found.roughness["after"]
-    asked = Evidence("roughness of first-layer filters, after over before", new / old, "<=", SMOOTHER)
-    evidence = [asked, *(Evidence(f"roughness, {net}", value) for net, value in found.roughness.items())]
-    answer = decided(asked)
+    old, new = filters.roughness["before"], filters.roughness["after"]
+    tested = Evidence("roughness of first-layer filters, after over before", new / old, "<=", SMOOTHER)
+    evidence = [tested, *(Evidence(f"roughness, {net}", value) for net, value in filters.roughness.items())]
+    answer = decided(tested)
     change = "got smoother" if answer == "yes" else "did not get clearly smoother"
     text = f"First-layer filters {change}: roughness {old:.2f} to {new:.2f}."
     caveat = "Without the initial weights it is unknown how much of this is only the start fading."
@@ -131,10 +139,12 @@ def activity(gates: Sequence[Gate]) -> Sentence | None:
     if not gates:
         return None
     old, new = fmean(gate.active_before for gate in gates), fmean(gate.active_after for gate in gates)
-    asked = Evidence("fall of the mean share of active units", old - new, ">=", SPARSER)
-    change = "got sparser" if asked.holds else "got denser" if new - old >= SPARSER else "are about as active"
+    tested = Evidence("fall of the mean share of active units", old - new, ">=", SPARSER)
+    change = (
+        "got sparser" if tested.holds else "got denser" if new - old >= SPARSER else "are about as active"
+    )
     text = f"Hidden units {change}: {old:.0%} of them active before, {new:.0%} after."
-    shown = (
+    beside = (
         Evidence("mean share of active units, before", old),
         Evidence("mean share of active units, after", new),
         Evidence("mean share of changed activation signs", fmean(gate.changed for gate in gates)),
@@ -142,9 +152,9 @@ def activity(gates: Sequence[Gate]) -> Sentence | None:
     )
     caveat = "Means over layers; layers can move in opposite ways."
     caveat += " The theory speaks of a few per cent of active units." if new > 0.1 else ""
-    answer: Answer = "yes" if asked.holds else "no"
+    answer: Answer = "yes" if tested.holds else "no"
     return Sentence(
-        topic="sparser activity", answer=answer, text=text, evidence=(asked, *shown), caveat=caveat
+        topic="sparser activity", answer=answer, text=text, evidence=(tested, *beside), caveat=caveat
     )
 
 

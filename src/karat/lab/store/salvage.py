@@ -1,4 +1,4 @@
-"""Is a store sound, and what can be saved of one that is not."""
+"""What can be saved of a store that is damaged."""
 
 import os
 import sqlite3
@@ -8,59 +8,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from karat.errors import StoreError
-from karat.lab import users
-from karat.lab.connection import DAMAGE, guard, open_to_salvage, open_to_write, unused
-from karat.lab.row import COLUMNS, Row, unsealed
-from karat.lab.store import Store
+from karat.lab.store import locks
+from karat.lab.store.opening import DAMAGE, guard, open_to_salvage, open_to_write, unused
+from karat.lab.store.row import COLUMNS, Row, unsealed
 
 _HEX = "0123456789abcdef"
 _DEPTH = 3
-_SHOWN = 20
 _OTHER_TABLES = {
     "sweeps": "name, experiment, plan, saved_at, digest",
     "benchmarks": "name, outcome, saved_at, digest",
 }
-
-
-@dataclass(frozen=True, kw_only=True)
-class Health:
-    """What `verify` found.
-
-    Args:
-        schema: version of the layout.
-        records: how many there are.
-        without_digest: how many of them were written before there were digests: a digit that has changed in
-            them since would not be noticed.
-        problems: one line each.
-    """
-
-    schema: int
-    records: int
-    without_digest: int
-    problems: tuple[str, ...]
-
-
-def verify(path: Path) -> Health:
-    """Check the file, its layout and every record: that it is as it was written, where it belongs."""
-    with Store(path, read_only=True) as store:
-        version, problems = store.integrity(_SHOWN)
-        problems = [f"the file: {text}" for text in problems]
-        digests = [] if problems else [row.digest for row in store.rows()]
-        records = len(digests) + len(store.damaged)
-        if not problems:
-            for read in (store.sweeps, store.benchmarks):
-                read()
-            problems = [f"{name}: {reason}" for name, reason in store.damaged.items()]
-    return Health(
-        schema=version, records=records, without_digest=digests.count(None), problems=tuple(problems)
-    )
-
-
-def is_sound(path: Path) -> bool:
-    """Whether `verify` finds nothing to complain of."""
-    with suppress(StoreError):
-        return not verify(path).problems
-    return False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,19 +38,17 @@ class Salvage:
 def repair(path: Path) -> Salvage:
     """Copy every sound record, sweep and benchmark into a new store; the damaged file is kept beside it.
 
-    Rows are copied as they are: one without a digest gets none, as nobody knows what has changed in it.
-
     Reading: SQLite reads a table until it meets a damaged page, so the table is read as it lies, from both
     ends of its key and then in parts of the key, at last row by row, as far as they can be read.
     """
     if not path.is_file():
         raise StoreError(f"{path}: there is no store here.")
-    place = Path(os.path.realpath(path))
-    if not os.access(place.parent, os.W_OK):
+    real_path = Path(os.path.realpath(path))
+    if not os.access(real_path.parent, os.W_OK):
         raise StoreError(f"{path}: its folder cannot be written; copy the store and repair the copy.")
-    fresh, backup = unused(place, ".repaired"), unused(place, ".damaged")
+    fresh, backup = unused(real_path, ".repaired"), unused(real_path, ".damaged")
     with _alone(path), guard(path):
-        with closing(open_to_salvage(place)) as damaged:
+        with closing(open_to_salvage(real_path)) as damaged:
             left: dict[str, str] = {}
             saved = {row.key: row for row in _sound(_readable(damaged), left)}
             if not saved:
@@ -104,8 +59,8 @@ def repair(path: Path) -> Salvage:
                 _move(fresh, None)
                 raise
         try:
-            _move(place, backup)
-            fresh.rename(place)
+            _move(real_path, backup)
+            fresh.rename(real_path)
         except OSError as error:
             raise StoreError(f"{path}: cannot be renamed ({error.strerror}).") from error
     return Salvage(records=len(saved), left=left, backup=backup)
@@ -114,7 +69,7 @@ def repair(path: Path) -> Salvage:
 @contextmanager
 def _alone(path: Path) -> Iterator[None]:
     try:
-        with users.alone(path):
+        with locks.alone(path):
             yield
     except BlockingIOError as error:
         raise StoreError(f"{path}: a running sweep uses the store.") from error

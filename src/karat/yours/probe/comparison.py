@@ -11,18 +11,19 @@ from torch import Tensor, nn
 from karat.core.checks import ShapeError
 from karat.data.loading import evenly, load_samples
 from karat.data.samples import Samples
+from karat.errors import reason
 from karat.nets.loading import require_finite
+from karat.nets.modes import still
 from karat.nets.module import ModuleClassifier, to_module
 from karat.nets.net import Net
 from karat.nets.outputs import OneOutput, count_outputs, first_tensor, fit_labels
 from karat.nets.weight_layers import weight_layers
-from karat.yours.given import still
 
 NAMES = ("start", "before", "after")
 
 
 @dataclass(frozen=True, eq=False)
-class Subject:
+class ProbedNet:
     """One net under the probe.
 
     Args:
@@ -39,31 +40,34 @@ class Subject:
 
 
 @dataclass(frozen=True, eq=False)
-class Bench:
+class Comparison:
     """Everything a measurement needs.
 
     Args:
-        before, after, start: the nets.
-        x: (n, ...) and y: (n,) all inputs that were given.
+        before: the net before.
+        after: the net after.
+        start: the net at the start of training, if known.
+        x: (n, ...) all inputs that were given.
+        y: (n,) their labels.
         outputs: 1 for a score, else the number of logits.
         image: (C, H, W) if inputs are pictures.
     """
 
-    before: Subject
-    after: Subject
-    start: Subject | None
+    before: ProbedNet
+    after: ProbedNet
+    start: ProbedNet | None
     x: Tensor
     y: Tensor
     outputs: int
     image: tuple[int, int, int] | None
 
     @property
-    def pair(self) -> tuple[Subject, Subject]:
+    def pair(self) -> tuple[ProbedNet, ProbedNet]:
         """Before and after."""
         return self.before, self.after
 
     @property
-    def nets(self) -> tuple[Subject, ...]:
+    def nets(self) -> tuple[ProbedNet, ...]:
         """All nets, the start first where it is known."""
         return self.pair if self.start is None else (self.start, *self.pair)
 
@@ -77,10 +81,18 @@ class Bench:
 
 
 @contextmanager
-def on_bench(
+def compared(
     before: Any, after: Any, data: Any, start: Any | None, image: tuple[int, int, int] | None
-) -> Iterator[Bench]:
-    """Check nets and data; eval mode and no parameter gradients until the end, then both as they were."""
+) -> Iterator[Comparison]:
+    """Check nets and data; eval mode and no parameter gradients until the end, then both as they were.
+
+    Args:
+        before: the net before.
+        after: the net after.
+        data: (x, y), Samples, a file or the name of a set.
+        start: the net at the start of training, None if unknown.
+        image: (C, H, W) of pictures given as vectors.
+    """
     modules = {
         name: _module(model, name)
         for name, model in zip(NAMES, (start, before, after), strict=True)
@@ -94,9 +106,11 @@ def on_bench(
     x = x.to(kind)
     with still(*modules.values()):
         outputs = _outputs(modules, x)
-        nets = {name: _subject(name, module) for name, module in modules.items()}
+        nets = {name: _probed(name, module) for name, module in modules.items()}
         y = fit_labels(y, outputs)
-        yield Bench(nets["before"], nets["after"], nets.get("start"), x, y, outputs, _image_shape(x, image))
+        yield Comparison(
+            nets["before"], nets["after"], nets.get("start"), x, y, outputs, _image_shape(x, image)
+        )
 
 
 def _module(model: Any, name: str) -> nn.Module:
@@ -111,9 +125,9 @@ def _module(model: Any, name: str) -> nn.Module:
     return model
 
 
-def _subject(name: str, module: nn.Module) -> Subject:
+def _probed(name: str, module: nn.Module) -> ProbedNet:
     scores = OneOutput(module).eval()
-    return Subject(name, module, scores, ModuleClassifier(scores))
+    return ProbedNet(name, module, scores, ModuleClassifier(scores))
 
 
 def _samples(data: Any) -> tuple[Tensor, Tensor]:
@@ -151,9 +165,9 @@ def _outputs(modules: dict[str, nn.Module], x: Tensor) -> int:
         except TypeError:
             raise
         except Exception as error:
-            reason = " ".join(str(error).split())[:200].rstrip(".")
+            shape = tuple(x.shape[1:])
             raise ShapeError(
-                f"`{name}` of `probe` cannot take inputs of shape {tuple(x.shape[1:])}: {reason}."
+                f"`{name}` of `probe` cannot take inputs of shape {shape}: {reason(error, 200)}."
             ) from error
         counts[name] = count_outputs(OneOutput(module), x)
     if len(set(counts.values())) > 1:

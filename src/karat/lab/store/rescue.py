@@ -7,16 +7,15 @@ from contextlib import suppress
 from pathlib import Path
 from uuid import uuid4
 
-from karat.lab.row import parse
+from karat.lab.store.row import parse
 from karat.study.record import Record
 
 
 def rescue(path: Path, records: Sequence[Record]) -> Path | None:
     """Write records to a file beside the store at `path`; return it, or None if that fails as well."""
     file = path.with_name(f"{path.name}.rescued-{uuid4().hex}.jsonl")
-    draft = file.with_suffix(
-        ".part"
-    )  # under its own name only when it is whole: a writer may look for it now
+    # Under its own name only when it is whole: a writer may look for it now.
+    draft = file.with_suffix(".part")
     try:
         draft.parent.mkdir(parents=True, exist_ok=True)
         with draft.open("w", encoding="utf-8") as stream:
@@ -36,13 +35,13 @@ def claim_rescued(path: Path) -> list[tuple[Path, list[Record]]]:
 
     A line cut off by a full disk is skipped.
     """
-    found = []
+    claimed = []
     for file in sorted(path.parent.glob(f"{glob.escape(path.name)}.rescued*.jsonl")):
         mine = path.with_name(f"{path.name}.rescued-{uuid4().hex}.jsonl")
         with suppress(OSError):
             file.rename(mine)
-            found.append((mine, _records(mine)))
-    return found
+            claimed.append((mine, _records(mine)))
+    return claimed
 
 
 def _records(file: Path) -> list[Record]:

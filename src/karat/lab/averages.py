@@ -12,7 +12,13 @@ from karat.study.record import Record
 
 @dataclass(frozen=True, kw_only=True)
 class Average:
-    """A scalar value over the seeds of one config; the interval is None for one seed or infinite values."""
+    """A scalar value over the seeds of one config; the interval is None for one seed or infinite values.
+
+    Args:
+        mean: over the seeds.
+        interval: 95 % interval of the mean.
+        seeds: how many.
+    """
 
     mean: float
     interval: Interval | None
@@ -25,6 +31,7 @@ class Group:
 
     Args:
         config: strict JSON of the config.
+        config_hash: names the config.
         varied: its settings that differ between the groups.
         statuses: status -> number of seeds.
         averages: value name -> average over the finished seeds.
@@ -37,7 +44,7 @@ class Group:
     averages: dict[str, Average]
 
 
-def summarise(records: Sequence[Record]) -> list[Group]:
+def average_seeds(records: Sequence[Record]) -> list[Group]:
     """Return one group per config, in the order of the records."""
     groups: dict[str, list[Record]] = {}
     for record in records:

@@ -6,7 +6,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from karat.errors import StoreError
-from karat.lab.lockfile import fcntl, open_lockfile
+from karat.lab.store.locks import fcntl, open_lockfile
 from karat.study.experiment import Cell
 
 
@@ -39,7 +39,7 @@ class Reservations:
         """Reserve a cell; False if another driver has it in hand."""
         if self._file is not None:
             try:
-                fcntl.lockf(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, _place(cell.key))
+                fcntl.lockf(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, _byte(cell.key))
             except (BlockingIOError, PermissionError):  # two ways of saying that it is taken
                 return False
             except OSError:
@@ -50,9 +50,9 @@ class Reservations:
         """Give a cell back."""
         if self._file is not None:
             with suppress(OSError):
-                fcntl.lockf(self._file, fcntl.LOCK_UN, 1, _place(key))
+                fcntl.lockf(self._file, fcntl.LOCK_UN, 1, _byte(key))
 
 
-def _place(key: tuple[str, str, int]) -> int:
+def _byte(key: tuple[str, str, int]) -> int:
     """A byte for every cell, the same in every process; that two share one only makes a driver wait."""
     return int.from_bytes(hashlib.sha256(repr(key).encode()).digest()[:8]) >> 2
