@@ -4,7 +4,20 @@ from typing import Annotated
 
 import typer
 
-from karat.cli import bench, browse, certify, contract, probe, reproduce, run, store, sweep, tables
+from karat.cli import (
+    bench,
+    browse,
+    certify,
+    contract,
+    probe,
+    regime,
+    replay,
+    reproduce,
+    run,
+    store,
+    sweep,
+    tables,
+)
 from karat.version import __version__
 
 app = typer.Typer(
@@ -19,9 +32,11 @@ app.command()(browse.experiments)
 app.command()(run.run)
 app.command()(run.check)
 app.command()(sweep.sweep)
+app.command()(regime.regime)
 app.command()(reproduce.reproduce)
 app.command()(reproduce.report)
 app.command()(tables.table)
+app.command()(replay.replay)
 app.command()(bench.bench)
 app.command()(certify.certify)
 app.command()(probe.probe)

@@ -1,6 +1,8 @@
 """Commands that run one thing: run, check."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+import typer
 
 from karat.cli.duration import CellLimit
 from karat.cli.errors import Failure, bad_input
@@ -33,7 +35,10 @@ from karat.core.texts import number
 
 if TYPE_CHECKING:
     from karat.lab.averages import Group
-    from karat.study.claim import Claim
+    from karat.study.claim import Claim, ControlOutcome
+    from karat.study.ledger import Entry
+    from karat.study.plan import Plan
+    from karat.study.record import Record
 
 
 def run(
@@ -102,12 +107,16 @@ def check(
     scheduler: Scheduler = None,
     cell_limit: CellLimit = None,
     fresh: Fresh = False,
+    controls: Annotated[
+        bool, typer.Option("--controls", help="Run the controls alone: worlds in which it must not hold.")
+    ] = False,
     json: Json = False,
 ) -> None:
-    """Check one claim: predicted, measured with its interval over seeds, and the verdict.\f
+    """Check one claim: predicted, measured with its interval over seeds, its controls, and the verdict.\f
 
     Args:
         claim_id: its id.
+        controls: run the controls alone.
         scale: preset with everything that is not said.
         seeds: how many instead of the preset's.
         settings: texts KEY=VALUE.
@@ -125,7 +134,7 @@ def check(
     with bad_input():
         statement = study.get_statement(claim_id)
     from karat.lab import run_cells
-    from karat.study.plan import check_cells  # after a wrong name was refused: behind it stands torch
+    from karat.study.plan import plan_claim  # after a wrong name was refused: behind it stands torch
 
     chosen = engine_named(engine, scheduler, workers, cell_limit)
     claim_check = study.CHECKS.get(claim_id)
@@ -133,34 +142,67 @@ def check(
         raise Failure(f"`{claim_id}` is stated but cannot be run yet; `karat claims` shows what can.")
     question = experiment_named(claim_check.name)
     with bad_input():
-        planned_cells = check_cells(claim_check, scale, seeds, overrides(question, settings, device))
+        plan = plan_claim(claim_check, scale, seeds, overrides(question, settings, device))
+    if controls and not plan.controls:
+        raise Failure(f"`{claim_id}` has no controls.")
+    planned_cells = [c for group in plan.controls.values() for c in group] if controls else plan.every
     with open_store(store) as opened, resumable(opened, planned_cells):
         mention_other_source(opened, planned_cells, fresh)
         records = run_cells(planned_cells, opened, engine=chosen, progress=bar(), fresh=fresh)
-    claim = study.judge_claim(statement, claim_check, records, scale)
+        stored = [record for cell in plan.every if (record := opened.get(cell)) is not None]
+    claim = study.judge_claim(statement, claim_check, *_parts(plan, stored, scale))
     if json:
         print_json(study.claim_json(claim))
     else:
         print_claim(claim, claim_check.reading)
     require_success(records)
+    if claim.error:
+        raise Failure(f"{claim.id}: {claim.error}; this is a bug of the check, not a verdict.")
+
+
+def _parts(
+    plan: "Plan", records: "list[Record]", scale: str
+) -> "tuple[list[Record], str, dict[str, list[Record]]]":
+    own, of_controls = plan.select(records)
+    return own, scale, of_controls
 
 
 def print_claim(claim: "Claim", reading: str) -> None:
     """Print a judged claim with everything that qualifies its verdict."""
-    print_pairs(
-        [
-            ("claim", claim.id),
-            ("statement", claim.title),
-            ("reported", number(claim.reported)),
-            ("predicted", number(claim.predicted)),
-            ("measured", with_interval(claim.measured, claim.interval)),
-            ("verdict", claim.verdict or "not run"),
-            ("unmet", "; ".join(claim.hypotheses_unmet)),
-            ("caveat", claim.caveat),
-            ("reading", reading),
-            ("scale", f"{claim.scale}, {claim.seeds} seeds"),
-        ]
-    )
+    unit = f" ({claim.unit})" if claim.unit else ""
+    decided = claim.verdict in ("holds", "fails") and claim.resolution
+    pairs = [
+        ("claim", claim.id),
+        ("statement", claim.title),
+        ("reported", number(claim.reported)),
+        ("predicted", number(claim.predicted) and number(claim.predicted) + unit),
+        ("measured", with_interval(claim.measured, claim.interval)),
+        ("verdict", claim.verdict or ("error" if claim.error else "not run")),
+        ("would settle", claim.settles),
+        ("would see", f"a deviation of {number(claim.resolution)}{unit}" if decided else ""),
+    ]
+    pairs += [(entry.status, _ledger_line(entry)) for entry in claim.ledger]
+    pairs += [("control", control_line(outcome)) for outcome in claim.controls]
+    pairs += [("caveat", claim.caveat), ("reading", reading)]
+    pairs += [("rule", step) for step in claim.trace]
+    print_pairs([*pairs, ("scale", f"{claim.scale}, {claim.seeds} seeds")])
+
+
+def _ledger_line(entry: "Entry") -> str:
+    """A hypothesis at its worst setting, and at how many it is unmet."""
+    of = f", at {entry.unmet} of {entry.settings} settings" if entry.unmet and entry.settings > 1 else ""
+    return f"{entry.condition}{of}"
+
+
+def control_line(outcome: "ControlOutcome") -> str:
+    """Say what became of a control.
+
+    Args:
+        outcome: of a judged claim.
+    """
+    said = {True: "HOLDS AS WELL", False: "does not hold", None: "not run"}[outcome.holds]
+    numbers = "" if outcome.measured is None else f", measured {number(outcome.measured)}"
+    return f"{outcome.control.name}: {said}{numbers}"
 
 
 def _print_groups(groups: "list[Group]") -> None:

@@ -1,4 +1,4 @@
-"""Commands on the store: ls, rm, export, verify, repair."""
+"""Commands on the store: ls, rm, export, merge, verify, repair."""
 
 import sys
 from pathlib import Path
@@ -111,6 +111,41 @@ def export(
             writers[kind](records, stream)
     if opened.damaged:
         raise Failure(f"damaged records missing from what was written: {len(opened.damaged)}.")
+
+
+@app.command("merge")
+def merge(
+    others: Annotated[list[Path], typer.Argument(help="Stores to be taken in; they are only read.")],
+    store: StorePath = None,
+    json: Json = False,
+) -> None:
+    """Take the records of other stores into this one; nothing is lost, nothing is doubled.\f
+
+    Args:
+        others: files of the stores to be read.
+        store: the store that takes them in.
+        json: print strict JSON.
+    """
+    from karat.lab.store import merge as take_in
+
+    for other in others:
+        if not other.exists():
+            raise Failure(f"{other}: there is no store here.", BAD_INPUT)
+    with open_store(store) as opened:
+        merged = take_in(opened, others)
+    if json:
+        print_json(vars(merged) | {"aside": str(merged.aside) if merged.aside else None})
+    else:
+        print_pairs(
+            [
+                ("taken in", f"{merged.taken} records"),
+                ("known already", str(merged.known) if merged.known else ""),
+                ("differing", f"{merged.differing}, kept in {merged.aside}" if merged.differing else ""),
+                ("damaged", str(merged.damaged) if merged.damaged else ""),
+            ]
+        )
+    if merged.damaged:
+        raise Failure(f"{merged.damaged} records of the other stores are damaged and left out.")
 
 
 @app.command("verify")

@@ -7,6 +7,7 @@ from karat.lazy import attach
 if TYPE_CHECKING:
     from karat.errors import StoreError
     from karat.lab.store.health import Health, is_sound, verify
+    from karat.lab.store.merge import Merged, merge
     from karat.lab.store.overview import Summary
     from karat.lab.store.reservations import Reservations
     from karat.lab.store.salvage import Salvage, repair
@@ -16,6 +17,7 @@ else:
 
 __all__ = [
     "Health",
+    "Merged",
     "Reservations",
     "Salvage",
     "Sources",
@@ -24,6 +26,7 @@ __all__ = [
     "Summary",
     "default_path",
     "is_sound",
+    "merge",
     "repair",
     "verify",
 ]
