@@ -35,7 +35,7 @@ def draw_regime(check: Check, scale: str, settings: Mapping[str, Any], x: str, y
                 f"`{name}` of `{check.experiment.name}` is no positive number: it cannot be an axis."
             )
     axes = {name: _axis(getattr(base, name), whole=known[name] is int) for name in (x, y)}
-    status = {}
+    status: dict[str, np.ndarray] = {}
     for row, b in enumerate(axes[y]):
         for column, a in enumerate(axes[x]):
             for condition in _conditions(check, base, {x: a, y: b}):

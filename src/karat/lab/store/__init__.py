@@ -7,7 +7,7 @@ from karat.lazy import attach
 if TYPE_CHECKING:
     from karat.errors import StoreError
     from karat.lab.store.health import Health, is_sound, verify
-    from karat.lab.store.merge import Merged, merge
+    from karat.lab.store.joining import Merged, merge
     from karat.lab.store.overview import Summary
     from karat.lab.store.reservations import Reservations
     from karat.lab.store.salvage import Salvage, repair
