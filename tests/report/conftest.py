@@ -12,7 +12,7 @@ from karat.papers.benign.experiments.evaluation import CurvesResult
 from karat.papers.benign.figures.training_curves import draw_training_curves
 from karat.study.claim import Check
 from karat.study.drawing.picture import Drawing
-from karat.study.evaluate import upper_bound_finding, values_of
+from karat.study.evaluate import upper_bound_finding
 from karat.study.experiment import Experiment, Preset, cells
 from karat.study.record import Record
 from karat.version import __version__
@@ -77,8 +77,8 @@ def make_record(cell, status="done", error=None, values=None, version=__version_
 def make_check(**changes):
     settings = {
         "claim_id": "benign.sec5",
-        "experiment": "benign.sec5",
-        "evaluate": lambda records: upper_bound_finding(values_of(records, "final_robust_error"), 0.2),
+        "experiment": EXPERIMENT,
+        "evaluate": lambda runs: upper_bound_finding([run.result.final.robust_error for run in runs], 0.2),
         "reported": 0.1,
     }
     return Check(**settings | changes)
