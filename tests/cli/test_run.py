@@ -4,13 +4,15 @@ import time
 from dataclasses import replace
 
 import pytest
-from karat.study.evaluate import upper_bound_finding, values_of
 from karat_toys import DEAR, LATE, TOY
 
 from karat import study
 from karat.core.statistics import t_interval
-from karat.study.claim import Check
+from karat.study.check import Check
 from karat.study.experiment import Experiment
+from karat.study.finding import RATIO
+from karat.study.hypothesis import is_so
+from karat.study.judging import bound
 
 RUN = ("run", TOY.name, "--scale", "tiny", "--workers", "0")
 CLAIM = "benign.thm3.1.3"
@@ -21,8 +23,8 @@ def toy_check(monkeypatch):
     def put(**changes):
         settings = {
             "claim_id": CLAIM,
-            "experiment": TOY.name,
-            "evaluate": lambda records: upper_bound_finding(values_of(records, "mean"), 10.0),
+            "experiment": TOY,
+            "evaluate": lambda runs: bound([run.result.mean for run in runs], "at most", 10.0, RATIO),
             "reading": "The mean of noise.",
             "scales": ("tiny",),
         }
@@ -69,8 +71,8 @@ def test_settings_change_the_config_and_collapse_the_grid(karat):
         ([*RUN, "--set", "width=3"], f"`{TOY.name}` has no setting `width`; its settings are d, tau,"),
         ([*RUN, "--set", "d"], "`--set` must be KEY=VALUE, such as d=4000, got 'd'."),
         ([*RUN, "--set", "d=wide"], f"`d` of `{TOY.name}` must be a whole number, got 'wide'."),
-        ([*RUN, "--set", "d=0"], "`d` of `Toy` must be a whole number >= 1, got 0."),
-        ([*RUN, "--set", "tau=-0.1"], "`tau` of `Toy` must be a finite number >= 0, got -0.1."),
+        ([*RUN, "--set", "d=0"], "`d` of `karat_toys:TOY` must be a whole number >= 1, got 0."),
+        ([*RUN, "--set", "tau=-0.1"], "`tau` of `karat_toys:TOY` must be a finite number >= 0, got -0.1."),
         ([*RUN, "--set", "mode=x"], f"`mode` of `{TOY.name}` must be one of ok, raise, diverge"),
         ([*RUN, "--seeds", "0"], f"`seeds` of `{TOY.name}` must be a whole number >= 1, got 0."),
         ([*RUN, "--workers", "-1"], "`--workers` must be a whole number >= 0, got -1."),
@@ -165,8 +167,11 @@ def test_check_prints_predicted_measured_and_verdict(karat, toy_check):
 @pytest.mark.parametrize(
     ("changes", "verdict"),
     [
-        ({"evaluate": lambda records: upper_bound_finding(values_of(records, "mean"), -10.0)}, "fails"),
-        ({"hypotheses": lambda config: ["d is too small"]}, "out of regime"),
+        (
+            {"evaluate": lambda runs: bound([run.result.mean for run in runs], "at most", -10.0, RATIO)},
+            "fails",
+        ),
+        ({"conditions": lambda config: [is_so("d is large", False)]}, "out of regime"),
     ],
 )
 def test_the_exit_code_of_a_check_does_not_depend_on_the_verdict(karat, toy_check, changes, verdict):
@@ -212,7 +217,7 @@ def test_reproduce_starts_with_the_cheap_experiment_and_builds_the_report_after_
     module = importlib.import_module("karat.report.build")
     monkeypatch.setattr(module, "build", lambda store, out, scale, drawn: seen.append(contents(store)) or out)
     cheap = study.CHECKS[CLAIM]
-    dear = replace(cheap, claim_id="benign.thm3.1.2", experiment=DEAR.name)
+    dear = replace(cheap, claim_id="benign.thm3.1.2", experiment=DEAR)
     monkeypatch.setattr(study, "CHECKS", {dear.claim_id: dear, cheap.claim_id: cheap})
 
     def contents(store):
@@ -235,8 +240,8 @@ def test_reproduce_spends_little_of_its_time_on_the_report(karat, toy_check, mon
 
     monkeypatch.setattr(importlib.import_module("karat.report.build"), "build", build)
     cheap = study.CHECKS[CLAIM]
-    dear = replace(cheap, claim_id="benign.thm3.1.2", experiment=DEAR.name)
-    late = replace(cheap, claim_id="benign.thm3.1.1", experiment=LATE.name)
+    dear = replace(cheap, claim_id="benign.thm3.1.2", experiment=DEAR)
+    late = replace(cheap, claim_id="benign.thm3.1.1", experiment=LATE)
     monkeypatch.setattr(study, "CHECKS", {check.claim_id: check for check in (late, dear, cheap)})
     assert karat("reproduce", "--scale", "tiny", "--workers", "0").code == 0
     assert seen == [[TOY.name], sorted([TOY.name, DEAR.name, LATE.name])]  # none for the second of three
