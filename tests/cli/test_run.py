@@ -160,7 +160,11 @@ def test_check_prints_predicted_measured_and_verdict(karat, toy_check):
     outcome = karat("check", CLAIM, "--scale", "tiny", "--workers", "0")
     assert outcome.code == 0
     pairs = dict(line.split(maxsplit=1) for line in outcome.out.splitlines())
-    assert (pairs["predicted"], pairs["verdict"], pairs["scale"]) == ("10", "holds", "tiny, 2 seeds")
+    assert (pairs["predicted"], pairs["verdict"], pairs["scale"]) == (
+        "10 (ratio)",
+        "holds",
+        "tiny, 2 seeds",
+    )
     assert pairs["measured"].endswith("]")
 
 
