@@ -175,7 +175,17 @@ class TestWorstCases:
     def test_an_open_bracket_stays_open_and_is_said(self):
         finding = certified(SEEDS, [0.6, 0.61, 0.62], 0.5, ERROR)
         assert finding.outcome == "inconclusive"
-        assert "Worst case in" in finding.caveat
+        assert "reached by attack" in finding.caveat
+
+    def test_accuracies_are_worst_cases_from_below(self):
+        assert certified([0.8, 0.81, 0.82], [0.7, 0.71, 0.72], 0.5, ERROR, "at least").outcome == "holds"
+        assert certified([0.3, 0.31, 0.32], [], 0.5, ERROR, "at least").outcome == "fails"
+
+
+def test_a_certain_event_is_refuted_by_one_draw_and_shown_by_none():
+    assert share(40, 40, "at least", 1.0).outcome == "inconclusive"
+    assert share(39, 40, "at least", 1.0).outcome == "fails"
+    assert share(0, 40, "at most", 0.0).outcome == "inconclusive"
 
 
 class TestCombining:

@@ -19,6 +19,7 @@ from karat.report.embed import data_uri
 from karat.report.folders import without_folders
 from karat.report.pages import environment, replace_file
 from karat.report.sweeps import sweep_views
+from karat.report.trust import grounds_of
 from karat.report.typeset import typeset
 from karat.study.check import Check
 from karat.study.drawing.picture import Picture, describe, varying
@@ -27,9 +28,10 @@ from karat.study.registry import CHECKS, EXPERIMENTS, FIGURES, PAPERS
 from karat.version import __version__
 
 VERDICTS = {
-    "holds": "the measured interval agrees with the statement",
-    "fails": "the measured interval contradicts it at this size",
-    "inconclusive": "the interval, or a lack of seeds, allows both",
+    "holds": "the whole interval lies where the statement says, inside its hypotheses, and no control does",
+    "fails": "the whole interval lies where the statement says it cannot, inside its hypotheses",
+    "inconclusive": "the interval allows both, seeds are too few, or a control holds as well",
+    "vacuous": "the bound says nothing at this size",
     "out of regime": "measured, but with hypotheses of the statement unmet",
     "not run": "no record in the store, or no check yet",
 }
@@ -97,6 +99,7 @@ def build(
         of_paper = [plate for plate in plates if plate.experiment.paper == key]
         of_paper.sort(key=lambda plate: not plate.experiment.name.startswith(key))
         pages[f"{key}.html"] = _render("paper.html.j2", content, of_paper, paper=paper)
+    pages["trust.html"] = _render("trust.html.j2", content, [], grounds=grounds_of(content))
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for name, page in reversed(pages.items()):  # the index last: its links exist when it does

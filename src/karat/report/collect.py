@@ -3,12 +3,15 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from karat.errors import SourceError
 from karat.lab.store import Store
 from karat.study.check import Check
 from karat.study.claim import Claim, judge_claim
 from karat.study.experiment import SCALES, Experiment, cells
+from karat.study.family import Family, judge_family
+from karat.study.ledger import Entry
 from karat.study.plan import plan_claim
 from karat.study.record import Record
 from karat.study.registry import STATEMENTS
@@ -74,6 +77,11 @@ class Judged:
         """The verdict, or `not run`."""
         return self.claim.verdict or "not run"
 
+    @property
+    def ledger(self) -> tuple[Entry, ...]:
+        """The hypotheses that are not simply met."""
+        return tuple(entry for entry in self.claim.ledger if entry.status != "met")
+
 
 @dataclass(frozen=True, kw_only=True)
 class Content:
@@ -86,6 +94,11 @@ class Content:
 
     judged: tuple[Judged, ...]
     experiments: tuple[Held, ...]
+
+    @cached_property
+    def family(self) -> Family:
+        """All verdicts together."""
+        return judge_family(item.claim for item in self.judged)
 
     def of(self, paper: str) -> list[Judged]:
         """The judged statements of a paper."""

@@ -13,6 +13,9 @@ def all_of(*findings: Finding) -> Finding:
     """
     order: dict[Outcome, int] = {"fails": 0, "vacuous": 1, "inconclusive": 2, "holds": 3}
     worst = min(findings, key=lambda finding: order[finding.outcome])
+    if worst.outcome == "fails":  # of several the clearest
+        failing = [finding for finding in findings if finding.outcome == "fails"]
+        worst = min(failing, key=lambda finding: finding.p_value or 0.0)
     leanings = [finding.leaning for finding in findings]
     p_values = [finding.p_value for finding in findings if finding.p_value is not None]
     p_value = None

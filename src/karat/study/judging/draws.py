@@ -23,7 +23,8 @@ def share(successes: int, trials: int, side: Side, predicted: float) -> Finding:
     if trials < 1:
         return undecided(predicted, SHARE, rule, "Nothing was drawn.")
     interval, seen = clopper_pearson(successes, trials, LEVEL), successes / trials
-    above, below = interval.low >= predicted, interval.high <= predicted
+    # Strictly: a share of one is not refuted by draws that all succeed, and never shown by them either.
+    above, below = interval.low > predicted, interval.high < predicted
     right, wrong = (below, above) if side == "at most" else (above, below)
     outcome: Outcome = "holds" if right else "fails" if wrong else "inconclusive"
     towards = seen <= predicted if side == "at most" else seen >= predicted

@@ -70,9 +70,9 @@ def one_constant(x: Numbers, ratios: Curves, side: Side, margin: Margin) -> Find
 
 def _slopes(x: Numbers, curves: Curves) -> list[float] | str:
     """One exponent per seed, or why there is none."""
-    table = np.asarray(curves, dtype=float).reshape(-1, len(x))
     if len(x) < 3:
         return f"An exponent needs three sizes, got {len(x)}."
+    table = np.asarray(curves, dtype=float).reshape(-1, len(x))
     if len(table) == 0:
         return "No seed has a value at every size."
     if not (np.isfinite(table).all() and (table > 0).all()):

@@ -2,31 +2,36 @@
 
 from dataclasses import replace
 
-from karat.study.finding import Finding, Outcome, Unit
-from karat.study.judging.common import Numbers
+from karat.study.finding import Finding, Unit
+from karat.study.judging.common import Numbers, Side
 from karat.study.judging.means import bound
 
 
-def certified(attacked: Numbers, certificate: Numbers, predicted: float, unit: Unit) -> Finding:
-    """A worst case bounded from above: only certificates can show it, only attacks can refute it.
+def certified(
+    attacked: Numbers, certificate: Numbers, predicted: float, unit: Unit, side: Side = "at most"
+) -> Finding:
+    """A worst case against a bound: only certificates can show it, only attacks can refute it.
 
     Args:
-        attacked: one lower bound of the worst case per seed, found by an attack.
-        certificate: one upper bound per seed; empty where none was computed.
+        attacked: what an attack reaches, one value per seed: the worst case is at least as bad.
+        certificate: what is certain, one value per seed: the worst case is at most as bad; empty where none
+            was computed.
         predicted: the bound on the worst case.
         unit: of all.
+        side: on which the worst case must lie, `at most` for errors and `at least` for accuracies.
     """
-    rule = f"certified: worst case at most {predicted:.6g}"
-    low = bound(attacked, "at most", predicted, unit)
-    if low.outcome == "fails":
-        return replace(low, trace=(f"{rule}; the attack alone exceeds it", *low.trace))
+    rule = f"certified: worst case {side} {predicted:.6g}"
+    reached = bound(attacked, side, predicted, unit)
+    if reached.outcome == "fails":
+        return replace(reached, trace=(f"{rule}; the attack alone refutes it", *reached.trace))
     if len(certificate) == 0:
-        note = f"An attack reaches {low}; no certificate was computed."
+        note = f"An attack reaches {reached}; no certificate was computed."
+        traced = (rule, *reached.trace)
         return replace(
-            low, outcome="inconclusive", p_value=None, notes=(*low.notes, note), trace=(rule, *low.trace)
+            reached, outcome="inconclusive", p_value=None, notes=(*reached.notes, note), trace=traced
         )
-    high = bound(certificate, "at most", predicted, unit)
-    note = f"Worst case in [{low}, {high}]: attack and certificate, means over seeds."
-    outcome: Outcome = "holds" if high.outcome == "holds" else "inconclusive"
-    kept = high if high.outcome == "holds" else replace(high, p_value=None)
-    return replace(kept, outcome=outcome, notes=(*kept.notes, note), trace=(rule, *kept.trace))
+    certain = bound(certificate, side, predicted, unit)
+    note = f"Means over seeds: {reached} reached by attack, {certain} certified."
+    if certain.outcome != "holds":
+        certain = replace(certain, outcome="inconclusive", p_value=None)
+    return replace(certain, notes=(*certain.notes, note), trace=(rule, *certain.trace))

@@ -1,0 +1,49 @@
+"""On what each verdict rests: proofs, exact numbers, measurements, and what is assumed or waived."""
+
+from dataclasses import dataclass
+
+from karat.report.collect import Content, Judged
+from karat.study.hypothesis import Condition
+from karat.study.judging.kinds import EXACT, rules_in
+
+
+@dataclass(frozen=True, kw_only=True)
+class Grounds:
+    """The claims of a report by what their verdicts rest on.
+
+    Args:
+        proven: worst cases bounded by certificates.
+        exact: identities and comparisons of exact numbers, which chance cannot turn.
+        measured: means, exponents and shares with intervals.
+        assumed: claims with hypotheses that no run can look at.
+        waived: claims with hypotheses that the paper itself waives.
+        controls: how many controls ran, and how many of them held as well.
+    """
+
+    proven: tuple[Judged, ...]
+    exact: tuple[Judged, ...]
+    measured: tuple[Judged, ...]
+    assumed: tuple[tuple[Judged, Condition], ...]
+    waived: tuple[tuple[Judged, Condition], ...]
+    controls: tuple[int, int]
+
+
+def grounds_of(content: Content) -> Grounds:
+    """Sort the decided claims by what they rest on, and collect what is assumed and waived.
+
+    Args:
+        content: of the report.
+    """
+    decided = [item for item in content.judged if item.claim.verdict in ("holds", "fails")]
+    proven = [item for item in decided if "certified" in rules_in(item.claim.trace)]
+    exact = [item for item in decided if item not in proven and rules_in(item.claim.trace) <= EXACT]
+    entries = [(item, entry.condition) for item in content.judged for entry in item.claim.ledger]
+    outcomes = [outcome.holds for item in content.judged for outcome in item.claim.controls]
+    return Grounds(
+        proven=tuple(proven),
+        exact=tuple(exact),
+        measured=tuple(item for item in decided if item not in proven and item not in exact),
+        assumed=tuple(pair for pair in entries if pair[1].status == "not checkable"),
+        waived=tuple(pair for pair in entries if pair[1].status == "waived"),
+        controls=(sum(held is not None for held in outcomes), sum(bool(held) for held in outcomes)),
+    )
