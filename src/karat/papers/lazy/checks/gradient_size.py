@@ -32,7 +32,9 @@ def _needed(runs: Sequence[WorstRun], least: float) -> Finding:
 def _printed(runs: Sequence[WorstRun]) -> Finding:
     """The informal lemma at the largest width, where its hypotheses are as good as met."""
     d = min(run.config.d for run in runs)
-    by_width = dict(sorted(grouped([run for run in runs if run.config.d == d], lambda run: run.config.m).items()))
+    by_width = dict(
+        sorted(grouped([run for run in runs if run.config.d == d], lambda run: run.config.m).items())
+    )
     listed = ", ".join(f"{_smallest(cells):.2f} at m = {m:.0e}" for m, cells in by_width.items())
     finding = _needed(by_width[max(by_width)], math.sqrt(d) / 4)
     C0 = runs[0].config.C0
@@ -67,7 +69,9 @@ def _by_dimension(
     """Dimension -> the comparison in the smallest ball, and the lower bound there."""
     C0 = min(run.config.C0 for run in runs)
     cells = grouped([run for run in runs if run.config.C0 == C0], lambda run: run.config.d)
-    return {d: (_needed(of_d, least(of_d[0].config)), least(of_d[0].config)) for d, of_d in sorted(cells.items())}
+    return {
+        d: (_needed(of_d, least(of_d[0].config)), least(of_d[0].config)) for d, of_d in sorted(cells.items())
+    }
 
 
 def _explicit(runs: Sequence[WorstRun]) -> Finding:

@@ -160,7 +160,7 @@ def run(config: LemmasConfig, generator: torch.Generator) -> LemmasResult:
     return LemmasResult(steps=ball.step, **ball.values, **_bounds(config), **draws)
 
 
-def _bounds(config: LemmasConfig) -> dict[str, float]:
+def _bounds(config: LemmasConfig) -> dict[str, Any]:
     """The lemmas' bounds at this size, under the name of what they bound, and the one exact probability."""
     d, m, C0, p, tau = config.d, config.m, config.C0, config.p_fail, config.tau
     return {
@@ -207,7 +207,11 @@ def _measure(
     z0, z = start.preactivations(x), net.preactivations(x)
     f, gradient = net.value_and_input_gradient(x)
     few = x[: config.adversaries]
-    change = float(largest_gradient_change(net, x, config.reach * config.tau, generator=generator, starts=3, steps=8).max())
+    change = float(
+        largest_gradient_change(
+            net, x, config.reach * config.tau, generator=generator, starts=3, steps=8
+        ).max()
+    )
     nearby = can_switch_nearby(start.W, z0, config.reach * config.tau, radius)
     return {
         "can_switch": float((z0.abs() <= radius).sum(dim=1).max()),

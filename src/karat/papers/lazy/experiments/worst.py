@@ -100,7 +100,7 @@ def run(config: WorstConfig, generator: torch.Generator) -> WorstResult:
     x = torch.randn(config.points, config.d, generator=generator)
     x = x / torch.linalg.vector_norm(x, dim=1, keepdim=True)
     groups = x.split(1) if config.fresh_starts else (x,)
-    parts = []
+    parts: list[WorstResult] = []
     for group in groups:
         start = draw_start(config.d, config.m, config.rows, generator=generator)
         b = torch.randn(config.m, generator=generator) if config.bias else None
@@ -127,7 +127,9 @@ def _at_start(config: WorstConfig, net: TwoLayer, x: Tensor, b: Tensor | None, g
         worst_nets = [WorstNet(net, *column) for column in columns]
     pairs = list(zip(worst_nets, x, strict=True))
     changes = [_cone_change(worst, point, scale, b) for worst, point in pairs for scale in config.scales]
-    flipped = [_flips(net, point, config.C2) and _flips(worst.net, point, config.C2) for worst, point in pairs]
+    flipped = [
+        _flips(net, point, config.C2) and _flips(worst.net, point, config.C2) for worst, point in pairs
+    ]
     few = x[:gradients]
     return WorstResult(
         at_start=at_start.length.tolist(),
