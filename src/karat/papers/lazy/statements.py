@@ -41,8 +41,8 @@ lem4.2 | Lem 4.2 | 168 | lower
   as printed, without a hypothesis on d against C0.
   uses: lazy.lem4.3
 lem4.2.repaired | Lem 4.2 | 168 | lower
-  The lemma with the hypothesis that it lacks: inf over the lazy ball of |grad_x f(x)| >= sqrt(d)/4 for d >= 100
-  C0^2.
+  The lemma with the hypothesis that it lacks: inf over the lazy ball of |grad_x f(x)| >= sqrt(d)/4 for
+  d >= 100 C0^2.
   origin: karat
   supersedes: lazy.lem4.2
 lem4.3 | Lem 4.3 | 190 | upper
@@ -113,10 +113,11 @@ fig7 | Fig 7 | 319 | reported numbers
   At d = 784, m = 1e5, C0 = 10 flip size, gradient norm and step are bell-shaped over the test set; the step
   is reported to concentrate around 0.045.
 alg1 | Alg 1 | 323 | algorithm
-  Projected adversarial training: 100 attack steps of 2.5 tau/100, gradient steps of 0.01 on the summed logistic
-  loss, then every row of W projected back into the ball of radius C0/sqrt(m) around its start.
+  Projected adversarial training: 100 attack steps of 2.5 tau/100, gradient steps of 0.01 on the summed
+  logistic loss, then every row of W projected back into the ball of radius C0/sqrt(m) around its start.
 alg1.line4 | Alg 1 | 323 | qualitative
-  Line 4 as printed, every attack step following the gradient at x, makes nets as robust as an iterated attack.
+  Line 4 as printed, every attack step following the gradient at x, makes nets as robust as an iterated
+  attack does.
   origin: karat
 """,
 )

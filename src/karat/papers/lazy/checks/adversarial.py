@@ -1,7 +1,7 @@
 """Checks of adversarial training inside the ball: contours, constants, and readings of the algorithm."""
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal
 
 from karat.papers.lazy.bounds import CONSTANTS
@@ -34,11 +34,11 @@ PRINTED_RADIUS = Margin(0.5, "half of the last printed digit")
 COMPLETE, NONE = 0.95, 0.05
 """Robust accuracies that a figure would show as complete robustness, and as none."""
 
-SLIGHTLY = 1.2
+SLIGHTLY_ABOVE = CONSTANTS["movement"] * 1.2
 """Up to a fifth more than the printed movement is a slight deviation from it."""
 
-WELL_BELOW = 0.6
-"""Less than this share of the printed movement is a smaller radius without doubt."""
+WELL_BELOW = CONSTANTS["movement"] * 0.6
+"""From here on downwards the movement is smaller than the printed one without doubt."""
 
 SUCCEEDS = 0.9
 """Robust accuracy that is called success: the corollary grants at most 0.1 to every net of the ball."""
@@ -118,11 +118,11 @@ def _radius_constant(runs: Sequence[TrainedRun]) -> Finding:
 
 
 def _movement_edge(runs: Sequence[TrainedRun]) -> Finding:
-    """Accuracy slightly above the printed movement against complete robustness, well below it against none."""
+    """Accuracy slightly above the printed movement is complete, well below it there is none."""
     printed = CONSTANTS["movement"]
     balls = sorted({run.config.C0 for run in runs})
-    above = [C0 for C0 in balls if printed < C0 <= SLIGHTLY * printed]
-    below = [C0 for C0 in balls if C0 <= WELL_BELOW * printed]
+    above = [radius for radius in balls if printed < radius <= SLIGHTLY_ABOVE]
+    below = [radius for radius in balls if radius <= WELL_BELOW]
     if not above or not below:
         raise Undecided(f"no ball slightly above {printed:g} and another well below it were run.")
     return all_of(
@@ -146,12 +146,11 @@ def _stopped(run: TrainedRun) -> Sequence[Condition]:
 
 
 def _beyond(runs: Sequence[TrainedRun]) -> Finding:
-    """Robust accuracy without the projection, and what it gains over the ball, averaged over d >= 100."""
-    # In small dimensions the ball is no obstacle: they count only where no others were run.
-    large = [run for run in runs if run.config.d >= LARGE_D] or list(runs)
-    gains: dict[int, list[float]] = {}
-    accuracies: dict[int, list[float]] = {}
-    for (_, _, seed), cells in grouped(large, lambda run: (run.config.d, run.config.c, run.seed)).items():
+    """Robust accuracy without the projection, and what it gains over the ball, at the largest dimension."""
+    # The sentence is about d = 784; in small dimensions the ball is no obstacle.
+    d = max(run.config.d for run in runs)
+    gains, accuracies = [], []
+    for cells in grouped([run for run in runs if run.config.d == d], lambda run: run.seed).values():
         free = [run for run in cells if math.isinf(run.config.C0)]
         inside = [run for run in cells if math.isfinite(run.config.C0)]
         if free and not inside:
@@ -159,18 +158,14 @@ def _beyond(runs: Sequence[TrainedRun]) -> Finding:
         if free:
             # The ball of the figures; larger ones are on the way out of the lazy regime.
             smallest = min(inside, key=lambda run: run.config.C0)
-            gains.setdefault(seed, []).append(robust_accuracy(free[0]) - robust_accuracy(smallest))
-            accuracies.setdefault(seed, []).append(robust_accuracy(free[0]))
-    success = bound(_means(accuracies), "at least", SUCCEEDS, ACCURACY)
-    gain = bound(_means(gains), "at least", 0.0, GAIN)
+            gains.append(robust_accuracy(free[0]) - robust_accuracy(smallest))
+            accuracies.append(robust_accuracy(free[0]))
+    success = bound(accuracies, "at least", SUCCEEDS, ACCURACY)
+    gain = bound(gains, "at least", 0.0, GAIN)
     return all_of(
-        noted(success, f"Robust accuracy without projection: {success}."),
+        noted(success, f"d = {d}: robust accuracy without projection {success}."),
         noted(gain, f"Its gain over the ball: {gain}."),
     )
-
-
-def _means(by_seed: Mapping[int, Sequence[float]]) -> list[float]:
-    return [sum(values) / len(values) for values in by_seed.values()]
 
 
 def _reading(run: TrainedRun) -> tuple[str, str]:
@@ -293,11 +288,11 @@ CHECKS = (
         evaluate=_movement_edge,
         observed=_stopped,
         satisfied=_rising(lambda m: 25.0),
-        violated=_rising(lambda m: 50.0),
+        violated=_examples([({"side": 28, "C0": 15.0}, 0.3), ({"side": 28, "C0": 27.5}, 0.6)]),
         controls=(NO_TRAINING,),
         reported=CONSTANTS["movement"],
-        reading="Slightly above 25/sqrt m (up to a fifth) nets are completely robust, at least 95 %; at 15 and "
-        "less, well below, at most 5 % is left.",
+        reading="Slightly above 25/sqrt m (up to a fifth) nets are completely robust, at least 95 %; well "
+        "below, at 15 and less, at most 5 % is left.",
     ),
     Check(
         claim_id="lazy.sec5.2.beyond",
@@ -306,8 +301,8 @@ CHECKS = (
         satisfied=_free(0.98),
         violated=_free(0.3),
         controls=(NO_TRAINING,),
-        reading="The same training without projection, at a radius where the ball is an obstacle. Success is a "
-        "robust accuracy of 0.9, and it must be a gain over the ball.",
+        reading="The same training without projection, at a radius where the ball is an obstacle. Success is "
+        "a robust accuracy of 0.9, and it must be a gain over the ball.",
     ),
     Check(
         claim_id="lazy.alg1.line4",

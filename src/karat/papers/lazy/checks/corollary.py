@@ -147,9 +147,9 @@ CHECKS = (
                 why="A start whose gradient does not grow with d has nothing that a short step could use.",
             ),
         ),
-        reading="For every W at once: at the point opposite to the start's gradient the supremum of the margin "
-        "over the ball is exact, and where it is not positive no net of the ball is robust. C0 = 1, one "
-        "constant c = 4 for all d, digits 0 and 1; a start counts if 90 % of the images are broken so.",
+        reading="For every W at once: at the point opposite to the start's gradient the supremum of the "
+        "margin over the ball is exact, and where it is not positive no net of the ball is robust. C0 = 1, "
+        "one constant c = 4 for all d, digits 0 and 1; a start counts if 90 % of the images are broken so.",
         headline=True,
     ),
     Check(

@@ -116,7 +116,7 @@ def _flip_probability(runs: Sequence[LemmasRun]) -> Finding:
             noted(
                 share(changed, neurons, "at most", bounds.sign_flip_bound(config.d, config.tau)),
                 f"{_where(config)}: {changed / neurons:.3f} of the neurons change sign, exactly "
-                f"arcsin(tau)/pi = {exact:.3f}, and the bound (4) is {_switch_looseness(config):.1f} times the "
+                f"arcsin(tau)/pi = {exact:.3f}; the bound (4) is {_switch_looseness(config):.1f} times the "
                 "probability it bounds (first order in the spacing (m d)^(-4/7)).",
             )
         )
@@ -248,8 +248,8 @@ CHECKS = (
         satisfied=_LEMMAS_HOLD,
         violated=examples(lemmas_example(value=15.0)),
         controls=(FAR, STILL),
-        reading="The supremum separates over neurons and is computed exactly, for independent starts at a fixed "
-        "x. Beside the bound it must be what theory predicts, |f| + C0/2, or it were no supremum.",
+        reading="The supremum separates over neurons and is computed exactly, for independent starts at a "
+        "fixed x. Beside the bound it must be what theory predicts, |f| + C0/2, or it were no supremum.",
     ),
     Check(
         claim_id="lazy.lemB.5",
@@ -267,8 +267,8 @@ CHECKS = (
         satisfied=_LEMMAS_HOLD,
         violated=examples(lemmas_example(switch=500.0)),
         controls=(FAR, STILL),
-        reading="Counted exactly, for independent starts at a fixed x; beside the bound the count must be the "
-        "expected one, m erf(V/sqrt 2).",
+        reading="Counted exactly, for independent starts at a fixed x; beside the bound the count must be "
+        "the expected one, m erf(V/sqrt 2).",
     ),
     Check(
         claim_id="lazy.lemB.4",

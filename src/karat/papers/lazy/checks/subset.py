@@ -69,8 +69,8 @@ CHECKS = (
                 why="Ten times as many neurons can switch as the bound counts.",
             ),
         ),
-        reading="Alternating maximisation over subsets finds a lower bound on the maximum, so that a violation "
-        "is certain; the spectral norm bounds it from above.",
+        reading="Alternating maximisation over subsets finds a lower bound on the maximum, so that a "
+        "violation is certain; the spectral norm bounds it from above.",
         headline=True,
     ),
 )

@@ -182,7 +182,7 @@ CHECKS = (
                 name="a short step",
                 removes="attack",
                 settings={**_CHEAP, "C2": 0.1},
-                why="A step of size 0.1/|grad f|^2 changes f by a tenth, less than nets of the ball can be off.",
+                why="A step of size 0.1/|grad f|^2 changes f by a tenth, and |f| is larger in the ball.",
             ),
             Control(
                 name="short rows",
@@ -191,9 +191,9 @@ CHECKS = (
                 why="A start whose gradient does not grow with d is cancelled by the ball.",
             ),
         ),
-        reading="For every W: Frank-Wolfe ascent over the ball towards the net with the longest flip, x and W0 "
-        "drawn anew each time. A draw counts if one step of size C2/|grad f|^2 flips the start and that net; "
-        "C2 = 4 at every d, for the proof's step is 2 |f|/(1 - kappa) and |f| <= C0/2 + 1.2 with probability "
+        reading="For every W: Frank-Wolfe ascent over the ball towards the net with the longest flip, x and "
+        "W0 drawn anew each time. A draw counts if one step of size C2/|grad f|^2 flips the start and that "
+        "net; C2 = 4 at every d, for the proof's step is 2 |f|/(1 - kappa) and |f| <= C0/2 + 1.2 with probability "
         "0.9. C0 = 1.",
         headline=True,
     ),
@@ -231,8 +231,8 @@ CHECKS = (
                 seeds=3,
             ),
         ),
-        reading="First order in 1/sqrt m; |f| and |P grad f| are those of the start at the same x. Two-sided: "
-        "the adversary reaches the formula, and does not exceed it.",
+        reading="First order in 1/sqrt m; |f| and |P grad f| are those of the start at the same x. "
+        "Two-sided: the adversary reaches the formula, and does not exceed it.",
     ),
     Check(
         claim_id="lazy.fig1",

@@ -1,4 +1,4 @@
-"""How much does the gradient change within C1/sqrt d, at the start and where the ball puts rows on the kink?"""
+"""How much the gradient changes within C1/sqrt d, at the start and in a net with rows on their kinks."""
 
 import math
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""Is any net of the lazy ball robust? A point near x at which the supremum over the whole ball is negative."""
+"""Is any net of the lazy ball robust? Points near x at which no net of the ball is right."""
 
 import math
 from collections.abc import Mapping

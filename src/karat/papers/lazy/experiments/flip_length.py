@@ -193,7 +193,7 @@ FIG5 = Experiment(
     run=run,
 )
 
-_RAW = replace(BASE, scaling="raw", bias=True, lr=0.1, batch_size=1, max_steps=2500)
+_RAW = replace(BASE, scaling="raw", bias=True, lr=0.1, batch_size=1, max_steps=6000)
 
 FIG2 = Experiment(
     name="lazy.fig2",

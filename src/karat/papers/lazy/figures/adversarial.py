@@ -123,8 +123,8 @@ def draw_movement(runs: TrainedRuns) -> list[Picture]:
     finish(ax, x=r"movement allowed $C_0 = V\sqrt{m}$", y="robust test accuracy")
     config = runs[0].config
     caption = (
-        f"d = {config.d}, radius {config.tau:.2g}. If the transition scales as 1/sqrt(m) the widths fall on one "
-        f"curve. {seeds_note(runs)}"
+        f"d = {config.d}, radius {config.tau:.2g}. If the transition scales as 1/sqrt(m) the widths fall on "
+        f"one curve. {seeds_note(runs)}"
     )
     return [Picture("Movement that robustness needs", caption, figure)]
 
