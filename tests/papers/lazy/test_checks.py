@@ -1,4 +1,4 @@
-"""Special paths of lazy's checks: what is undecided, vacuous, refuted by an attack or shown by a certificate."""
+"""Special paths of lazy's checks: undecided, vacuous, refuted by an attack, shown by a certificate."""
 
 import math
 from dataclasses import replace
@@ -6,8 +6,7 @@ from dataclasses import replace
 import pytest
 
 from karat.papers.lazy.checks import adversarial, corollary, flip_length
-from karat.papers.lazy.checks.lemmas import lemmas_example
-from karat.papers.lazy.checks.worst import result_at
+from karat.papers.lazy.checks.made_up import lemmas_cell, trained_cell, worst_cell
 from karat.papers.lazy.experiments.adversarial_training import AdversarialTrainingConfig
 from karat.papers.lazy.experiments.every_net import EveryNetConfig, EveryNetResult
 from karat.papers.lazy.experiments.worst import WorstConfig
@@ -39,7 +38,7 @@ def test_settings_of_controls_are_known(name):
 
 
 def trained(accuracy, **settings):
-    return corollary.trained_example(AdversarialTrainingConfig(**settings), accuracy=accuracy)
+    return trained_cell(AdversarialTrainingConfig(**settings), accuracy=accuracy)
 
 
 class TestCorollary:
@@ -77,7 +76,7 @@ class TestTheorem:
         cells = []
         for d in (25, 36, 64):
             config = WorstConfig(d=d, m=math.ceil(d**2.4), C0=1.0, points=len(flags))
-            _, result = result_at(config, worst=0.1)
+            _, result = worst_cell(config, worst=0.1)
             cells.append((config, replace(result, flipped=list(flags))))
         return examples(*cells, seeds=5)
 
@@ -89,14 +88,14 @@ class TestTheorem:
     def test_its_constant_is_sharp_on_both_sides(self, factor):
         config = WorstConfig(d=784, m=1600, C0=1.0)
         assert (
-            outcome("thm3.1.constant", examples(result_at(config, worst=0.05 * factor, sharp=0.05)))
+            outcome("thm3.1.constant", examples(worst_cell(config, worst=0.05 * factor, sharp=0.05)))
             == "fails"
         )
 
     def test_only_small_balls_have_a_sharp_constant(self):
         config = WorstConfig(d=25, m=1600, C0=10.0)
         with pytest.raises(Undecided, match="no run has C0"):
-            outcome("thm3.1.constant", examples(result_at(config, worst=0.05)))
+            outcome("thm3.1.constant", examples(worst_cell(config, worst=0.05)))
 
 
 class TestSmallestGradient:
@@ -112,16 +111,16 @@ class TestSmallestGradient:
         ],
     )
     def test_adversaries_refute_and_certificates_show(self, smallest, floor, expected):
-        cell = result_at(self.CONFIG, worst=0.1, smallest=smallest, floor=floor)
+        cell = worst_cell(self.CONFIG, worst=0.1, smallest=smallest, floor=floor)
         assert outcome("lemB.7", examples(cell)) == expected
 
     def test_a_negative_lower_bound_is_vacuous(self):
         config = replace(self.CONFIG, d=25)
-        assert outcome("lemB.7", examples(result_at(config, worst=0.1))) == "vacuous"
+        assert outcome("lemB.7", examples(worst_cell(config, worst=0.1))) == "vacuous"
 
     def test_the_widest_net_decides_about_the_printed_lemma(self):
         cells = [
-            result_at(WorstConfig(d=25, m=m, C0=10.0), worst=0.1, smallest=smallest)
+            worst_cell(WorstConfig(d=25, m=m, C0=10.0), worst=0.1, smallest=smallest)
             for m, smallest in ((1000, 3.0), (100_000, 0.5))
         ]
         assert outcome("lem4.2", examples(*cells)) == "fails"
@@ -134,7 +133,7 @@ class TestFlips:
             for run in CHECKS["lazy.fig5"].satisfied
         ]
         for name in ("fig2", "fig3", "fig5", "fig6", "sec3.data", "sec5.1.growth"):
-            with pytest.raises(Undecided, match="leave the ball|left two balls"):
+            with pytest.raises(Undecided, match=r"leave the ball|left two balls"):
                 outcome(name, runs)
 
     def test_one_net_breaks_the_sentence_on_the_test_error(self):
@@ -192,19 +191,19 @@ class TestAdversarialTraining:
 class TestLemmas:
     @pytest.mark.parametrize("name", ["lem4.1", "lemB.5"])
     def test_a_supremum_without_movement_is_none(self, name):
-        assert outcome(name, examples(lemmas_example(value=0.5))) == "fails"
+        assert outcome(name, examples(lemmas_cell(value=0.5))) == "fails"
 
     @pytest.mark.parametrize("name", ["lem4.3", "lemB.4.fixed"])
     def test_too_few_neurons_are_as_suspicious_as_too_many(self, name):
-        assert outcome(name, examples(lemmas_example(switch=2.0))) == "fails"
+        assert outcome(name, examples(lemmas_cell(switch=2.0))) == "fails"
 
     def test_the_second_half_of_the_lemma_on_switches_can_break_it_alone(self):
-        assert outcome("lemB.4", examples(lemmas_example(nearby=900.0))) == "fails"
+        assert outcome("lemB.4", examples(lemmas_cell(nearby=900.0))) == "fails"
 
     @pytest.mark.parametrize("name", ["lemB.8", "lemB.9"])
     def test_bounds_beyond_the_gradient_are_vacuous(self, name):
-        assert outcome(name, examples(lemmas_example())) == "vacuous"
+        assert outcome(name, examples(lemmas_cell())) == "vacuous"
 
     def test_a_certificate_that_applies_nowhere_is_no_verdict(self):
         with pytest.raises(Undecided, match="applied nowhere"):
-            outcome("proof3.1", examples(lemmas_example(landed=math.nan)))
+            outcome("proof3.1", examples(lemmas_cell(landed=math.nan)))

@@ -5,7 +5,8 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal
 
 from karat.papers.lazy.bounds import CONSTANTS
-from karat.papers.lazy.checks.corollary import TrainedRun, trained_example
+from karat.papers.lazy.checks.corollary import TrainedRun
+from karat.papers.lazy.checks.made_up import trained_cell
 from karat.papers.lazy.checks.powers import LARGE_D, QUARTER
 from karat.papers.lazy.experiments.adversarial import ALGORITHM, BEYOND, MOVEMENT, RADIUS
 from karat.papers.lazy.experiments.adversarial_training import (
@@ -217,8 +218,7 @@ def _rising(middle: Callable[[int], float]) -> list[TrainedRun]:
 
 def _examples(cells: Iterable[tuple[dict[str, Any], float]]) -> list[TrainedRun]:
     made: list[tuple[AdversarialTrainingConfig, AdversarialTrainingResult]] = [
-        trained_example(AdversarialTrainingConfig(**settings), accuracy=accuracy)
-        for settings, accuracy in cells
+        trained_cell(AdversarialTrainingConfig(**settings), accuracy=accuracy) for settings, accuracy in cells
     ]
     return examples(*made)
 

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 
+from karat.papers.lazy.checks.made_up import trained_cell
 from karat.papers.lazy.checks.window import width_conditions
 from karat.papers.lazy.experiments.adversarial import BRACKET
 from karat.papers.lazy.experiments.adversarial_training import (
@@ -95,28 +96,6 @@ def _example(*, error: float) -> list[tuple[EveryNetConfig, EveryNetResult]]:
     ]
 
 
-def trained_example(
-    config: AdversarialTrainingConfig, *, accuracy: float
-) -> tuple[AdversarialTrainingConfig, AdversarialTrainingResult]:
-    """Return a made-up trained net for an example.
-
-    Args:
-        config: its settings.
-        accuracy: that the attack leaves.
-    """
-    return config, AdversarialTrainingResult(
-        robust_accuracy=accuracy,
-        clean_accuracy=1.0,
-        train_robust_accuracy=accuracy,
-        epochs=config.epochs - 1,
-        movement_max=10.0,
-        movement_mean=8.0,
-        margin_over_gradient=0.1,
-        gradient=20.0,
-        gradient_at_start=20.0,
-    )
-
-
 _FIGURE = AdversarialTrainingConfig(side=28, c=7.1)
 
 CHECKS = (
@@ -156,8 +135,8 @@ CHECKS = (
         claim_id="lazy.cor3.2.figures",
         experiment=BRACKET,
         evaluate=_trained,
-        satisfied=examples(trained_example(_FIGURE, accuracy=0.02)),
-        violated=examples(trained_example(_FIGURE, accuracy=0.6)),
+        satisfied=examples(trained_cell(_FIGURE, accuracy=0.02)),
+        violated=examples(trained_cell(_FIGURE, accuracy=0.6)),
         controls=(
             Control(
                 name="no ball",

@@ -5,12 +5,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from karat.papers.lazy.bounds import CONSTANTS
+from karat.papers.lazy.checks.made_up import flip_runs
 from karat.papers.lazy.checks.powers import LARGE_D, QUARTER
 from karat.papers.lazy.experiments.flip_length import (
     FIG2,
     FIG5,
     PADDING,
-    Distribution,
     FlipLengthResult,
     Quantity,
 )
@@ -20,7 +20,7 @@ from karat.study.control import Control
 from karat.study.curves import curves
 from karat.study.finding import Finding, Margin, Unit
 from karat.study.judging import Undecided, all_of, bound, equal, noted, rate, share
-from karat.study.run import Run, examples, grouped
+from karat.study.run import Run, grouped
 
 FlipRun = Run[LazyTrainingConfig, FlipLengthResult]
 
@@ -61,10 +61,11 @@ def _exponent(runs: Sequence[FlipRun], quantity: Quantity, C0: float) -> Finding
     d, table = curves(exits, lambda run: run.config.d, at_ball(quantity, C0))
     finding = rate(d, table, POWERS[quantity], QUARTER)
     dimensions = len({run.config.d for run in runs if C0 in run.config.C0})
+    large = _from_large(d, table, POWERS[quantity])
     return noted(
         finding,
         f"{quantity} at C0 = {C0:g}, m = {runs[0].config.m}: exponent {finding} over {len(d)} of "
-        f"{dimensions} dimensions, those whose nets all left the ball{_from_large(d, table, POWERS[quantity])}.",
+        f"{dimensions} dimensions, those whose nets all left the ball{large}.",
     )
 
 
@@ -193,42 +194,6 @@ def _padding(runs: Sequence[FlipRun]) -> Finding:
     return noted(flip, *(other.notes[-1] for other in others))
 
 
-def _example(
-    powers: Sequence[float] = (-0.5, 0.5, -1.0),
-    *,
-    growth: float = 1.1,
-    step: float = 1.0,
-    error: float = 0.0,
-    C0: tuple[float, ...] = (10.0, 20.0),
-) -> list[Run[LazyTrainingConfig, FlipLengthResult]]:
-    """Exact power laws in d; every ball multiplies the three quantities by `growth`."""
-    bell = Distribution(mean=0.0, median=0.0, spread=1.0, skewness=0.0, counts=[], edges=[])
-    shapes: dict[Quantity, Distribution] = {"perturbation": bell, "gradient": bell, "step": bell}
-    cells = []
-    for side in (5, 10, 14, 20, 28):
-        flip, gradient, steps = (
-            [first * side ** (2 * power) * growth**i for i in range(len(C0))]
-            for first, power in zip((1.0, 1.0, step), powers, strict=True)
-        )
-        result = FlipLengthResult(
-            C0=list(C0),
-            steps=[100] * len(C0),
-            left=[True] * len(C0),
-            test_error=[error] * len(C0),
-            test_images=[2000] * len(C0),
-            perturbation=flip,
-            gradient=gradient,
-            step=steps,
-            unflipped=[0.0] * len(C0),
-            first_order=[1.0] * len(C0),
-            margin=[1.0] * len(C0),
-            length=[1.0] * len(C0),
-            histograms=[shapes] * len(C0),
-        )
-        cells.append((LazyTrainingConfig(side=side, m=1000, C0=C0), result))
-    return examples(*cells)
-
-
 _READING = (
     "Exact smallest flip along the gradient, averaged over test images; the last net inside the ball, at "
     "dimensions where every net left it. Exponents over all d of the figure."
@@ -266,8 +231,8 @@ CHECKS = (
         claim_id="lazy.fig5",
         experiment=FIG5,
         evaluate=_by_width,
-        satisfied=_example(),
-        violated=_example((0.0, 0.5, -1.0)),
+        satisfied=flip_runs(),
+        violated=flip_runs((0.0, 0.5, -1.0)),
         controls=(_short_rows(),),
         reported=_REPORTED,
         reading=_READING,
@@ -277,8 +242,8 @@ CHECKS = (
         claim_id="lazy.fig6",
         experiment=FIG5,
         evaluate=_by_ball,
-        satisfied=_example(),
-        violated=_example((-0.5, 0.5, 0.0)),
+        satisfied=flip_runs(),
+        violated=flip_runs((-0.5, 0.5, 0.0)),
         controls=(_short_rows(),),
         reported=_REPORTED,
         reading=_READING
@@ -288,8 +253,8 @@ CHECKS = (
         claim_id="lazy.fig2",
         experiment=FIG2,
         evaluate=_by_width,
-        satisfied=_example(),
-        violated=_example((-0.5, 0.0, -1.0)),
+        satisfied=flip_runs(),
+        violated=flip_runs((-0.5, 0.0, -1.0)),
         controls=(_short_rows(C0=(1.0, 2.0)),),
         reported="flip/|x| ~ d^(-1/2), gradient ~ d^(1/2), step ~ d^(-1)",
         reading=_READING + " Raw pixels with a first-layer bias, drawn and trained like a weight.",
@@ -298,8 +263,8 @@ CHECKS = (
         claim_id="lazy.fig3",
         experiment=FIG2,
         evaluate=_by_ball_and_growth,
-        satisfied=_example(),
-        violated=_example(growth=0.9),
+        satisfied=flip_runs(),
+        violated=flip_runs(growth=0.9),
         controls=(_short_rows(C0=(1.0, 2.0)),),
         reported="flip/|x| ~ d^(-1/2), gradient ~ d^(1/2), step ~ d^(-1)",
         reading=_READING,
@@ -308,8 +273,8 @@ CHECKS = (
         claim_id="lazy.fig7",
         experiment=FIG5,
         evaluate=_histogram,
-        satisfied=_example(step=0.045 * 784),
-        violated=_example(step=0.0045 * 784),
+        satisfied=flip_runs(step=0.045 * 784),
+        violated=flip_runs(step=0.0045 * 784),
         controls=(NO_TRAINING,),
         reported=CONSTANTS["step"],
         reading="Unit-length digits, C0 = 10; the widest net run at the largest d. Bell-shaped read as: no "
@@ -319,8 +284,8 @@ CHECKS = (
         claim_id="lazy.sec5.1.error",
         experiment=FIG2,
         evaluate=_test_error,
-        satisfied=_example(error=0.001),
-        violated=_example(error=0.05),
+        satisfied=flip_runs(error=0.001),
+        violated=flip_runs(error=0.05),
         controls=(NO_TRAINING, PERMUTED),
         reported="< 1 %",
         reading="Every net is meant, also those that never left their ball: one whose error is certainly "
@@ -330,8 +295,8 @@ CHECKS = (
         claim_id="lazy.sec5.1.growth",
         experiment=FIG2,
         evaluate=_growth,
-        satisfied=_example(growth=1.2),
-        violated=_example(growth=0.9),
+        satisfied=flip_runs(growth=1.2),
+        violated=flip_runs(growth=0.9),
         controls=(NO_TRAINING,),
         reported="both increase",
         reading="From the smallest to the largest ball that a net left, in the logarithm, averaged over the "
@@ -341,8 +306,8 @@ CHECKS = (
         claim_id="lazy.sec3.data",
         experiment=PADDING,
         evaluate=_padding,
-        satisfied=_example(),
-        violated=_example((0.0, 0.5, -1.0)),
+        satisfied=flip_runs(),
+        violated=flip_runs((0.0, 0.5, -1.0)),
         controls=(_short_rows(),),
         reading="Digits averaged to a small side and padded with zeros, so that the data stay the same; the "
         "flip in the smallest ball. If the power were the data's the exponent would be 0.",

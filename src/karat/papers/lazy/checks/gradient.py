@@ -4,7 +4,8 @@ import math
 from collections.abc import Callable, Sequence
 
 from karat.papers.lazy import bounds
-from karat.papers.lazy.checks.lemmas import CHEAP, LemmasRun, lemmas_example
+from karat.papers.lazy.checks.lemmas import CHEAP, LemmasRun
+from karat.papers.lazy.checks.made_up import lemmas_cell
 from karat.papers.lazy.checks.window import width_conditions
 from karat.papers.lazy.experiments.change import CHANGE, ChangeConfig, ChangeResult
 from karat.papers.lazy.experiments.lemmas import LEMMAS, LemmasConfig
@@ -131,7 +132,7 @@ CHECKS = (
         experiment=LEMMAS,
         evaluate=_fixed_change,
         conditions=_fixed_conditions,
-        violated=examples(lemmas_example(gradient_change=900.0)),
+        violated=examples(lemmas_cell(gradient_change=900.0)),
         controls=(_FAR,),
         reading=_NO_CERTIFICATE + "With the '+ 3' that the proof ends with.",
     ),
@@ -140,7 +141,7 @@ CHECKS = (
         experiment=LEMMAS,
         evaluate=_uniform_change,
         conditions=_uniform_conditions,
-        violated=examples(lemmas_example(gradient_change=1e6)),
+        violated=examples(lemmas_cell(gradient_change=1e6)),
         controls=(_FAR,),
         reading=_NO_CERTIFICATE + "Evaluated with the lemma's own constants.",
     ),

@@ -4,8 +4,9 @@ import math
 from collections.abc import Callable, Sequence
 
 from karat.papers.lazy import bounds
+from karat.papers.lazy.checks.made_up import worst_cell
 from karat.papers.lazy.checks.window import enough_neurons
-from karat.papers.lazy.checks.worst import P_FAIL, WorstRun, result_at
+from karat.papers.lazy.checks.worst import P_FAIL, WorstRun
 from karat.papers.lazy.experiments.worst import WIDE, WORST, WorstConfig
 from karat.study.check import Check
 from karat.study.control import Control
@@ -88,7 +89,8 @@ def _explicit(runs: Sequence[WorstRun]) -> Finding:
     """The explicit lower bound at every dimension where it is positive."""
 
     def least(config: WorstConfig) -> float:
-        return bounds.gradient_bound(config.d, config.m, config.C0, P_FAIL)
+        limit = bounds.gradient_bound(config.d, config.m, config.C0, P_FAIL)
+        return 0.0 if math.isnan(limit) else max(0.0, limit)
 
     C0 = min(run.config.C0 for run in runs)
     smallest_ball = [run for run in runs if run.config.C0 == C0]
@@ -152,8 +154,8 @@ CHECKS = (
         experiment=WIDE,
         evaluate=_printed,
         conditions=_printed_conditions,
-        satisfied=examples(result_at(_WIDE, worst=0.1, smallest=3.0)),
-        violated=examples(result_at(_WIDE, worst=0.1, smallest=0.6, floor=0.1)),
+        satisfied=examples(worst_cell(_WIDE, worst=0.1, smallest=3.0)),
+        violated=examples(worst_cell(_WIDE, worst=0.1, smallest=0.6, floor=0.1)),
         controls=(SHORT_ROWS,),
         reading="The adversary's gradient is an upper bound on the infimum, so that a value below sqrt(d)/4 "
         "refutes the lemma. Its hypotheses ask for less of d the wider the net: no width helps where d is "
@@ -164,19 +166,19 @@ CHECKS = (
         experiment=WORST,
         evaluate=_repaired,
         conditions=_repaired_conditions,
-        satisfied=examples(result_at(_LARGE, worst=0.1, smallest=15.0)),
-        violated=examples(result_at(_LARGE, worst=0.1, smallest=5.0, floor=4.0)),
+        satisfied=examples(worst_cell(_LARGE, worst=0.1, smallest=15.0)),
+        violated=examples(worst_cell(_LARGE, worst=0.1, smallest=5.0, floor=4.0)),
         controls=(SHORT_ROWS,),
-        reading="Certified for every W: what neurons can add by switching is bounded by the spectral norm. 100 "
-        "is not sharp; to first order d >= 3.2 C0^2 would do for wide nets.",
+        reading="Certified for every W: what neurons can add by switching is bounded by the spectral norm. "
+        "100 is not sharp; to first order d >= 3.2 C0^2 would do for wide nets.",
     ),
     Check(
         claim_id="lazy.lemB.7",
         experiment=WORST,
         evaluate=_explicit,
         conditions=_explicit_conditions,
-        satisfied=examples(result_at(_LARGE, worst=0.1, smallest=15.0)),
-        violated=examples(result_at(_LARGE, worst=0.1, smallest=3.0, floor=1.0)),
+        satisfied=examples(worst_cell(_LARGE, worst=0.1, smallest=15.0)),
+        violated=examples(worst_cell(_LARGE, worst=0.1, smallest=3.0, floor=1.0)),
         controls=(SHORT_ROWS,),
         reading="The lemma's own constants, in the smallest ball of the run, at the dimensions where the "
         "bound is positive; an adversary could refute it, a certificate over the whole ball shows it.",

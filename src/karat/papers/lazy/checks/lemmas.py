@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from karat.papers.lazy import bounds
+from karat.papers.lazy.checks.made_up import lemmas_cell
 from karat.papers.lazy.checks.window import enough_neurons
 from karat.papers.lazy.experiments.lemmas import LEMMAS, LemmasConfig, LemmasResult
 from karat.study.check import Check
@@ -170,61 +171,7 @@ def _near(config: LemmasConfig) -> Sequence[Condition]:
     return [at_most("|delta| <= R <= 1/2", config.tau, 0.5)]
 
 
-def lemmas_example(
-    *,
-    value: float = 5.5,
-    switch: float = 250.0,
-    nearby: float = 250.0,
-    sign_changes: int = 20,
-    landed: float = 1.0,
-    gradient_change: float = 5.0,
-) -> tuple[LemmasConfig, LemmasResult]:
-    """Return a made-up cell at d = 196, m = 1000, C0 = 10, in which the lemmas hold by default.
-
-    Args:
-        value: supremum of |f| over the ball; that of the start is 0.5.
-        switch: neurons that can change sign at x.
-        nearby: neurons that can change sign at some x + delta.
-        sign_changes: neurons of W0 that change sign from x to x + delta.
-        landed: share of certified steps that land.
-        gradient_change: largest change of the gradient found.
-    """
-    config = LemmasConfig(side=14, m=1000)
-    d, m, C0, p, tau = config.d, config.m, config.C0, config.p_fail, config.tau
-    return config, LemmasResult(
-        steps=100,
-        can_switch=switch,
-        can_switch_nearby=nearby,
-        switched=100.0,
-        value=3.0,
-        value_supremum=value,
-        gradient=10.0,
-        gradient_infimum=2.0,
-        gradient_change=gradient_change,
-        gradient_change_all=gradient_change,
-        subset=4.0,
-        kappa=0.5,
-        kappa_certified=20.0,
-        kappa_on_ray=0.4,
-        usable=0.5,
-        landed=landed,
-        step_length=0.6,
-        value_draws=[value] * 40,
-        start_draws=[0.5] * 40,
-        switch_draws=[switch] * 40,
-        sign_changes=sign_changes,
-        can_switch_bound=bounds.sign_change_bound(m, config.weight_radius, p),
-        can_switch_nearby_bound=bounds.sign_change_bound(m, config.weight_radius, p, tau),
-        value_supremum_bound=bounds.value_bound(m, C0, p),
-        flip_probability=bounds.sign_flip_probability(tau),
-        flip_probability_bound=bounds.sign_flip_bound(d, tau),
-        gradient_change_bound=bounds.gradient_change_fixed(d, m, C0, tau, p),
-        gradient_change_all_bound=bounds.gradient_change_uniform(d, m, C0, config.C1),
-        subset_bound=bounds.subset_bound(d, m, C0, p),
-    )
-
-
-_LEMMAS_HOLD = examples(lemmas_example(), seeds=12)
+_LEMMAS_HOLD = examples(lemmas_cell(), seeds=12)
 
 STILL = Control(
     name="rows that do not move",
@@ -246,7 +193,7 @@ CHECKS = (
         evaluate=_value(lambda config: bounds.value_bound_informal(config.C0, config.p_fail)),
         conditions=_wide,
         satisfied=_LEMMAS_HOLD,
-        violated=examples(lemmas_example(value=15.0)),
+        violated=examples(lemmas_cell(value=15.0)),
         controls=(FAR, STILL),
         reading="The supremum separates over neurons and is computed exactly, for independent starts at a "
         "fixed x. Beside the bound it must be what theory predicts, |f| + C0/2, or it were no supremum.",
@@ -256,7 +203,7 @@ CHECKS = (
         experiment=LEMMAS,
         evaluate=_value(lambda config: bounds.value_bound(config.m, config.C0, config.p_fail)),
         satisfied=_LEMMAS_HOLD,
-        violated=examples(lemmas_example(value=15.0)),
+        violated=examples(lemmas_cell(value=15.0)),
         controls=(FAR, STILL),
         reading="As for the informal lemma.",
     ),
@@ -265,7 +212,7 @@ CHECKS = (
         experiment=LEMMAS,
         evaluate=_switches,
         satisfied=_LEMMAS_HOLD,
-        violated=examples(lemmas_example(switch=500.0)),
+        violated=examples(lemmas_cell(switch=500.0)),
         controls=(FAR, STILL),
         reading="Counted exactly, for independent starts at a fixed x; beside the bound the count must be "
         "the expected one, m erf(V/sqrt 2).",
@@ -275,8 +222,8 @@ CHECKS = (
         experiment=LEMMAS,
         evaluate=_nearby,
         conditions=_near,
-        satisfied=examples(lemmas_example(), seeds=40),
-        violated=examples(lemmas_example(nearby=900.0), seeds=12),
+        satisfied=examples(lemmas_cell(), seeds=40),
+        violated=examples(lemmas_cell(nearby=900.0), seeds=12),
         controls=(FAR, STILL),
         reading="Second half as printed: a neuron counts if any delta of length C1/sqrt d lets it "
         "change sign; the most over the test images.",
@@ -287,7 +234,7 @@ CHECKS = (
         evaluate=lambda runs: _switches(runs, lambda config: config.tau),
         conditions=_near,
         satisfied=_LEMMAS_HOLD,
-        violated=examples(lemmas_example(switch=500.0)),
+        violated=examples(lemmas_cell(switch=500.0)),
         controls=(FAR, STILL),
         reading="A neuron can switch at p = x + delta if |<w, p>| <= V |p|, which is as likely as at x: the "
         "counts at a fixed point serve both.",
@@ -298,7 +245,7 @@ CHECKS = (
         evaluate=_flip_probability,
         conditions=_near,
         satisfied=_LEMMAS_HOLD,
-        violated=examples(lemmas_example(sign_changes=500)),
+        violated=examples(lemmas_cell(sign_changes=500)),
         controls=(
             Control(
                 name="a longer delta",
@@ -315,7 +262,7 @@ CHECKS = (
         experiment=LEMMAS,
         evaluate=_single_step,
         satisfied=_LEMMAS_HOLD,
-        violated=examples(lemmas_example(landed=0.9)),
+        violated=examples(lemmas_cell(landed=0.9)),
         controls=(
             Control(
                 name="a constant gradient",

@@ -4,6 +4,7 @@ import math
 from collections.abc import Sequence
 from statistics import median
 
+from karat.papers.lazy.checks.made_up import worst_cell
 from karat.papers.lazy.checks.window import width_conditions
 from karat.papers.lazy.experiments.worst import WINDOW, WORST, WorstConfig, WorstResult
 from karat.study.check import Check
@@ -115,48 +116,9 @@ def _cone(runs: Sequence[WorstRun]) -> Finding:
     )
 
 
-def result_at(
-    config: WorstConfig,
-    *,
-    worst: float,
-    sharp: float | None = None,
-    smallest: float | None = None,
-    floor: float | None = None,
-    flipped: bool = True,
-    cone_change: float = 0.0,
-) -> tuple[WorstConfig, WorstResult]:
-    """Return a made-up cell for an example; by default nothing moves the gradient from sqrt(d/2).
-
-    Args:
-        config: its settings.
-        worst: longest flip.
-        sharp: the formula's; None for the same.
-        smallest: smallest gradient found; None for sqrt(d/2).
-        floor: its certificate; None for the same as the smallest.
-        flipped: whether the theorem's step flips.
-        cone_change: of the rescaled nets.
-    """
-    gradient = math.sqrt(config.d / 2)
-    least = gradient if smallest is None else smallest
-    points = config.points
-    return config, WorstResult(
-        at_start=[worst / 2] * points,
-        start_value=[0.5] * points,
-        worst=[worst] * points,
-        value=[1.0] * points,
-        gradient=[gradient] * points,
-        sharp=[worst if sharp is None else sharp] * points,
-        flipped=[flipped] * points,
-        smallest_gradient=[least] * points,
-        gradient_floor=[least if floor is None else floor] * points,
-        gradient_at_start=[gradient] * points,
-        cone_change=cone_change,
-    )
-
-
 def _in_window(*, worst: float, flipped: bool) -> list[tuple[WorstConfig, WorstResult]]:
     sizes = [WorstConfig(d=d, m=math.ceil(d**2.4), C0=1.0, points=16) for d in (25, 36, 64)]
-    return [result_at(config, worst=worst / math.sqrt(config.d), flipped=flipped) for config in sizes]
+    return [worst_cell(config, worst=worst / math.sqrt(config.d), flipped=flipped) for config in sizes]
 
 
 _FIGURE = WorstConfig(d=784, m=1600, C0=10.0, points=16)
@@ -193,8 +155,8 @@ CHECKS = (
         ),
         reading="For every W: Frank-Wolfe ascent over the ball towards the net with the longest flip, x and "
         "W0 drawn anew each time. A draw counts if one step of size C2/|grad f|^2 flips the start and that "
-        "net; C2 = 4 at every d, for the proof's step is 2 |f|/(1 - kappa) and |f| <= C0/2 + 1.2 with probability "
-        "0.9. C0 = 1.",
+        "net; C2 = 4 at every d, for the proof's step is 2 |f|/(1 - kappa) and |f| <= C0/2 + 1.2 with "
+        "probability 0.9. C0 = 1.",
         headline=True,
     ),
     Check(
@@ -202,8 +164,8 @@ CHECKS = (
         experiment=WORST,
         evaluate=_figures,
         conditions=_width,
-        satisfied=examples(result_at(_FIGURE, worst=0.5)),
-        violated=examples(result_at(_FIGURE, worst=math.inf)),
+        satisfied=examples(worst_cell(_FIGURE, worst=0.5)),
+        violated=examples(worst_cell(_FIGURE, worst=math.inf)),
         controls=(
             Control(
                 name="short rows",
@@ -220,8 +182,8 @@ CHECKS = (
         claim_id="lazy.thm3.1.constant",
         experiment=WORST,
         evaluate=_constant,
-        satisfied=examples(result_at(_SMALL_BALL, worst=0.05, sharp=0.05)),
-        violated=examples(result_at(_SMALL_BALL, worst=0.05, sharp=0.025)),
+        satisfied=examples(worst_cell(_SMALL_BALL, worst=0.05, sharp=0.05)),
+        violated=examples(worst_cell(_SMALL_BALL, worst=0.05, sharp=0.025)),
         controls=(
             Control(
                 name="no adversary",
@@ -238,8 +200,8 @@ CHECKS = (
         claim_id="lazy.fig1",
         experiment=WORST,
         evaluate=_cone,
-        satisfied=examples(result_at(_SMALL_BALL, worst=0.05, cone_change=1e-6)),
-        violated=examples(result_at(_SMALL_BALL, worst=0.05, cone_change=0.1)),
+        satisfied=examples(worst_cell(_SMALL_BALL, worst=0.05, cone_change=1e-6)),
+        violated=examples(worst_cell(_SMALL_BALL, worst=0.05, cone_change=0.1)),
         controls=(
             Control(
                 name="biases",
