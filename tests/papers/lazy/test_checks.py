@@ -149,8 +149,8 @@ class TestFlips:
         assert outcome("sec5.1.growth", runs) == "fails"
 
     def test_the_ball_of_the_figures_is_used_where_it_was_run(self):
-        assert flip_length._figure_ball([5.0, 10.0, 20.0]) == 10.0
-        assert flip_length._figure_ball([1.0, 2.0]) == 1.0
+        assert flip_length.figure_ball([5.0, 10.0, 20.0]) == 10.0
+        assert flip_length.figure_ball([1.0, 2.0]) == 1.0
 
 
 class TestAdversarialTraining:

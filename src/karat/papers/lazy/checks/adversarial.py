@@ -1,25 +1,21 @@
-"""Checks of adversarial training inside the ball: contours, constants, and readings of the algorithm."""
+"""Checks of adversarial training inside the ball: where robustness ends, and how much movement it needs."""
 
 import math
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Literal
+from collections.abc import Callable, Sequence
+from typing import Literal
 
 from karat.papers.lazy.bounds import CONSTANTS
-from karat.papers.lazy.checks.corollary import TrainedRun
-from karat.papers.lazy.checks.made_up import trained_cell
+from karat.papers.lazy.checks.made_up import trained_runs
 from karat.papers.lazy.checks.powers import LARGE_D, QUARTER
-from karat.papers.lazy.experiments.adversarial import ALGORITHM, BEYOND, MOVEMENT, RADIUS
-from karat.papers.lazy.experiments.adversarial_training import (
-    AdversarialTrainingConfig,
-    AdversarialTrainingResult,
-)
+from karat.papers.lazy.checks.trained import NO_TRAINING, TrainedRun, robust_accuracy
+from karat.papers.lazy.experiments.adversarial import MOVEMENT, RADIUS
 from karat.study.check import Check
 from karat.study.control import Control
 from karat.study.curves import crossings
 from karat.study.finding import ACCURACY, RATIO, Finding, Margin, Unit
 from karat.study.hypothesis import Condition, is_so
 from karat.study.judging import Undecided, all_of, bound, equal, noted, rate
-from karat.study.run import examples, grouped
+from karat.study.run import grouped
 
 Side = Literal["at most", "at least"]
 Contour = tuple[list[float], list[list[float]]]
@@ -40,17 +36,6 @@ SLIGHTLY_ABOVE = CONSTANTS["movement"] * 1.2
 
 WELL_BELOW = CONSTANTS["movement"] * 0.6
 """From here on downwards the movement is smaller than the printed one without doubt."""
-
-SUCCEEDS = 0.9
-"""Robust accuracy that is called success: the corollary grants at most 0.1 to every net of the ball."""
-
-VISIBLE = Margin(0.05, "a twentieth is about what one would notice in a figure of accuracies")
-GAIN = Unit("difference of accuracies", -1.0, 1.0)
-
-
-def robust_accuracy(run: TrainedRun) -> float:
-    """Return the accuracy that the attack leaves."""
-    return run.result.robust_accuracy
 
 
 def _radii(runs: Sequence[TrainedRun], level: float) -> Contour:
@@ -146,60 +131,10 @@ def _stopped(run: TrainedRun) -> Sequence[Condition]:
     ]
 
 
-def _beyond(runs: Sequence[TrainedRun]) -> Finding:
-    """Robust accuracy without the projection, and what it gains over the ball, at the largest dimension."""
-    # The sentence is about d = 784; in small dimensions the ball is no obstacle.
-    d = max(run.config.d for run in runs)
-    gains, accuracies = [], []
-    for cells in grouped([run for run in runs if run.config.d == d], lambda run: run.seed).values():
-        free = [run for run in cells if math.isinf(run.config.C0)]
-        inside = [run for run in cells if math.isfinite(run.config.C0)]
-        if free and not inside:
-            raise Undecided("a net trained without projection has none inside the ball beside it.")
-        if free:
-            # The ball of the figures; larger ones are on the way out of the lazy regime.
-            smallest = min(inside, key=lambda run: run.config.C0)
-            gains.append(robust_accuracy(free[0]) - robust_accuracy(smallest))
-            accuracies.append(robust_accuracy(free[0]))
-    success = bound(accuracies, "at least", SUCCEEDS, ACCURACY)
-    gain = bound(gains, "at least", 0.0, GAIN)
-    return all_of(
-        noted(success, f"d = {d}: robust accuracy without projection {success}."),
-        noted(gain, f"Its gain over the ball: {gain}."),
-    )
-
-
-def _reading(run: TrainedRun) -> tuple[str, str]:
-    return run.config.line4, run.config.project
-
-
-def _line4(runs: Sequence[TrainedRun]) -> Finding:
-    """Robust accuracy that the printed line 4 loses against the iterated attack, which must have some."""
-    # Equal seeds share start and images, so that readings are compared seed by seed.
-    readings = grouped(runs, _reading)
-    accuracy = {
-        reading: {run.seed: robust_accuracy(run) for run in cells} for reading, cells in readings.items()
-    }
-    pgd = accuracy.get(("iterated", "step"), {})
-
-    def gain_over_pgd(reading: tuple[str, str]) -> list[float]:
-        other = accuracy.get(reading, {})
-        return [other[seed] - pgd[seed] for seed in sorted(pgd.keys() & other.keys())]
-
-    moved = equal(gain_over_pgd(("iterated", "epoch")), 0.0, VISIBLE, GAIN)
-    return noted(
-        all_of(
-            equal(gain_over_pgd(("printed", "step")), 0.0, VISIBLE, GAIN),
-            bound(list(pgd.values()), "at least", 0.5, ACCURACY),
-        ),
-        f"Projecting once an epoch instead of every step changes robust accuracy by {moved}.",
-    )
-
-
 def _falling(middle: Callable[[int], float]) -> list[TrainedRun]:
     """Accuracy falls sharply through one half at a radius times sqrt d that may depend on the side."""
     drop = {0.8: 1.0, 0.95: 0.9, 1.0: 0.5, 1.05: 0.1, 1.1: 0.0}
-    return _examples(
+    return trained_runs(
         ({"side": side, "c": middle(side) * at}, accuracy)
         for side in (14, 20, 28)
         for at, accuracy in drop.items()
@@ -209,36 +144,12 @@ def _falling(middle: Callable[[int], float]) -> list[TrainedRun]:
 def _rising(middle: Callable[[int], float]) -> list[TrainedRun]:
     """Accuracy rises through one half at a movement times sqrt m that may depend on the width."""
     rise = {0.6: 0.0, 0.8: 0.2, 1.0: 0.6, 1.1: 1.0}
-    return _examples(
+    return trained_runs(
         ({"side": 28, "m": m, "C0": middle(m) * at}, accuracy)
         for m in (64, 256, 1024)
         for at, accuracy in rise.items()
     )
 
-
-def _examples(cells: Iterable[tuple[dict[str, Any], float]]) -> list[TrainedRun]:
-    made: list[tuple[AdversarialTrainingConfig, AdversarialTrainingResult]] = [
-        trained_cell(AdversarialTrainingConfig(**settings), accuracy=accuracy) for settings, accuracy in cells
-    ]
-    return examples(*made)
-
-
-def _free(accuracy: float) -> list[TrainedRun]:
-    return _examples([({"side": 28, "C0": 10.0}, 0.5), ({"side": 28, "C0": math.inf}, accuracy)])
-
-
-def _printed(accuracy: float) -> list[TrainedRun]:
-    iterated = [({"side": 10, "project": project}, 0.7) for project in ("step", "epoch")]
-    return _examples([*iterated, ({"side": 10, "line4": "printed"}, accuracy)])
-
-
-# One epoch with a step of nothing.
-NO_TRAINING = Control(
-    name="no training",
-    removes="training",
-    settings={"lr": 1e-9, "epochs": 1, "m": 100, "n": 40, "n_test": 60},
-    why="Untrained nets are right on half of the images and robust nowhere.",
-)
 
 CHECKS = (
     Check(
@@ -288,30 +199,10 @@ CHECKS = (
         evaluate=_movement_edge,
         observed=_stopped,
         satisfied=_rising(lambda m: 25.0),
-        violated=_examples([({"side": 28, "C0": 15.0}, 0.3), ({"side": 28, "C0": 27.5}, 0.6)]),
+        violated=trained_runs([({"side": 28, "C0": 15.0}, 0.3), ({"side": 28, "C0": 27.5}, 0.6)]),
         controls=(NO_TRAINING,),
         reported=CONSTANTS["movement"],
         reading="Slightly above 25/sqrt m (up to a fifth) nets are completely robust, at least 95 %; well "
         "below, at 15 and less, at most 5 % is left.",
-    ),
-    Check(
-        claim_id="lazy.sec5.2.beyond",
-        experiment=BEYOND,
-        evaluate=_beyond,
-        satisfied=_free(0.98),
-        violated=_free(0.3),
-        controls=(NO_TRAINING,),
-        reading="The same training without projection, at a radius where the ball is an obstacle. Success is "
-        "a robust accuracy of 0.9, and it must be a gain over the ball.",
-    ),
-    Check(
-        claim_id="lazy.alg1.line4",
-        experiment=ALGORITHM,
-        evaluate=_line4,
-        satisfied=_printed(0.7),
-        violated=_printed(0.3),
-        controls=(NO_TRAINING,),
-        reading="Line 4 as printed takes every gradient at x, so that its 100 iterations are one "
-        "step of 2.5 R/100. The iterated attack must make nets robust at all, or nothing is compared.",
     ),
 )

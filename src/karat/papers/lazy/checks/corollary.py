@@ -4,11 +4,11 @@ import math
 from collections.abc import Sequence
 
 from karat.papers.lazy.checks.made_up import trained_cell
+from karat.papers.lazy.checks.trained import TrainedRun
 from karat.papers.lazy.checks.window import width_conditions
 from karat.papers.lazy.experiments.adversarial import BRACKET
 from karat.papers.lazy.experiments.adversarial_training import (
     AdversarialTrainingConfig,
-    AdversarialTrainingResult,
     Enclosure,
 )
 from karat.papers.lazy.experiments.every_net import EVERY_NET, EveryNetConfig, EveryNetResult
@@ -20,7 +20,6 @@ from karat.study.judging import Undecided, all_of, bound, noted, share
 from karat.study.run import Run, examples, grouped
 
 EveryNetRun = Run[EveryNetConfig, EveryNetResult]
-TrainedRun = Run[AdversarialTrainingConfig, AdversarialTrainingResult]
 
 LEAST_ERROR = 0.9
 """Robust error that the corollary grants to every net of the ball."""

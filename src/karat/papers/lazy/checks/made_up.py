@@ -1,7 +1,8 @@
 """Made-up cells of lazy's experiments, of which the examples of its checks consist."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 from karat.papers.lazy import bounds
 from karat.papers.lazy.experiments.adversarial_training import (
@@ -172,3 +173,17 @@ def flip_runs(
         )
         cells.append((LazyTrainingConfig(side=side, m=1000, C0=C0), result))
     return examples(*cells)
+
+
+def trained_runs(
+    cells: Iterable[tuple[dict[str, Any], float]],
+) -> list[Run[AdversarialTrainingConfig, AdversarialTrainingResult]]:
+    """Return made-up trained nets, three seeds of each.
+
+    Args:
+        cells: settings, and the accuracy that the attack leaves.
+    """
+    made: list[tuple[AdversarialTrainingConfig, AdversarialTrainingResult]] = [
+        trained_cell(AdversarialTrainingConfig(**settings), accuracy=accuracy) for settings, accuracy in cells
+    ]
+    return examples(*made)

@@ -8,8 +8,9 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from karat.papers.lazy.bounds import CONSTANTS
-from karat.papers.lazy.checks.adversarial import LEVELS, robust_accuracy
-from karat.papers.lazy.checks.corollary import TrainedRun, enclosure
+from karat.papers.lazy.checks.adversarial import LEVELS
+from karat.papers.lazy.checks.corollary import enclosure
+from karat.papers.lazy.checks.trained import TrainedRun, robust_accuracy
 from karat.papers.lazy.experiments.adversarial import ALGORITHM, BEYOND, BRACKET, MOVEMENT, RADIUS
 from karat.papers.lazy.experiments.adversarial_training import (
     AdversarialTrainingConfig,
