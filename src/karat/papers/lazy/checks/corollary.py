@@ -33,25 +33,36 @@ def _every_net(runs: Sequence[EveryNetRun]) -> Finding:
 
     Reading: one constant c must do for all dimensions, and the largest of the run is tried.
     """
-    by_dimension = sorted(grouped(runs, lambda run: run.config.d).items())
+    c = max(radius for run in runs for radius in run.config.c)
+    at_largest = grouped([run for run in runs if c in run.config.c], lambda run: run.config.d)
     findings = []
-    for d, cells in by_dimension:
-        errors = [error for run in cells for error in run.result.robust_error[-1]]
+    for d, cells in sorted(at_largest.items()):
+        errors = errors_by_radius(cells)[c]
         broken = sum(error >= LEAST_ERROR for error in errors)
         finding = share(broken, len(errors), "at least", 1 - 10 * P_FAIL)
         findings.append(noted(finding, f"d = {d}: {_by_radius(cells)}."))
-    if not findings:
-        raise Undecided("no start was drawn.")
     return all_of(*findings)
+
+
+def errors_by_radius(cells: Sequence[EveryNetRun]) -> dict[float, list[float]]:
+    """Return radius times sqrt d -> the robust errors of all starts, radii increasing.
+
+    Args:
+        cells: of one dimension.
+    """
+    errors: dict[float, list[float]] = {}
+    for run in cells:
+        for c, of_radius in zip(run.config.c, run.result.robust_error, strict=True):
+            errors.setdefault(c, []).extend(of_radius)
+    return dict(sorted(errors.items()))
 
 
 def _by_radius(cells: Sequence[EveryNetRun]) -> str:
     """Over radii: the mean share of images at which no net of the ball is robust."""
-    radii = cells[0].config.c
-    means = []
-    for index, c in enumerate(radii):
-        errors = [error for run in cells for error in run.result.robust_error[index]]
-        means.append(f"{sum(errors) / len(errors):.2f} of the images at {c:g}/sqrt d")
+    means = [
+        f"{sum(errors) / len(errors):.2f} of the images at {c:g}/sqrt d"
+        for c, errors in errors_by_radius(cells).items()
+    ]
     return "no net of the ball is robust at " + ", ".join(means)
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from karat.papers.lazy.checks.corollary import LEAST_ERROR
+from karat.papers.lazy.checks.corollary import LEAST_ERROR, errors_by_radius
 from karat.papers.lazy.experiments.every_net import EVERY_NET, EveryNetConfig, EveryNetResult
 from karat.study.drawing.picture import Drawing, Picture
 from karat.study.drawing.series import draw_series, seeds_note
@@ -19,8 +19,10 @@ def draw_every_net(runs: Runs[EveryNetConfig, EveryNetResult]) -> list[Picture]:
         return []
     figure, (ax,) = new_figure(1, width=4.6, height=3.0)
     for index, (d, cells) in enumerate(sorted(grouped(runs, lambda run: run.config.d).items())):
-        table = np.array([[np.mean(errors) for errors in run.result.robust_error] for run in cells])
-        draw_series(ax, np.array(cells[0].config.c), table, f"d = {d}", color=PALETTE[index % 7])
+        radii = np.array(list(errors_by_radius(cells)))
+        rows = [{c: float(np.mean(errors)) for c, errors in errors_by_radius([run]).items()} for run in cells]
+        table = np.array([[row.get(c, np.nan) for c in radii] for row in rows])
+        draw_series(ax, radii, table, f"d = {d}", color=PALETTE[index % 7])
     ax.axhline(LEAST_ERROR, color=INK, linestyle=":", linewidth=1.1, label=f"{LEAST_ERROR:g} (corollary)")
     ax.set_ylim(-0.03, 1.05)
     finish(ax, x=r"radius $\tau\sqrt{d}$", y="robust error of every net")
