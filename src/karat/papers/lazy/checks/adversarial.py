@@ -40,12 +40,23 @@ WELL_BELOW = CONSTANTS["movement"] * 0.6
 
 def _radii(runs: Sequence[TrainedRun], level: float) -> Contour:
     """Radius times sqrt d at which robust accuracy crosses the level, over d."""
-    return crossings(runs, lambda run: run.config.d, lambda run: run.config.c, robust_accuracy, level)
+    return _complete(
+        crossings(runs, lambda run: run.config.d, lambda run: run.config.c, robust_accuracy, level)
+    )
 
 
 def _movements(runs: Sequence[TrainedRun], level: float) -> Contour:
     """Movement V times sqrt m at which robust accuracy crosses the level, over m."""
-    return crossings(runs, lambda run: run.config.m, lambda run: run.config.C0, robust_accuracy, level)
+    return _complete(
+        crossings(runs, lambda run: run.config.m, lambda run: run.config.C0, robust_accuracy, level)
+    )
+
+
+def _complete(contour: Contour) -> Contour:
+    """The contour, unless a sweep that has just begun leaves no seed on all of it."""
+    if not contour[1]:
+        raise Undecided("no seed has run at every point of the grid.")
+    return contour
 
 
 def _over_root(contour: Contour) -> list[list[float]]:

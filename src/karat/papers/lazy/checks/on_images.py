@@ -18,8 +18,8 @@ from karat.papers.lazy.checks.made_up import flip_runs
 from karat.papers.lazy.experiments.flip_length import FIG2, FIG5
 from karat.study.check import Check
 from karat.study.control import Control
-from karat.study.finding import Finding, Margin, Unit
-from karat.study.judging import Undecided, all_of, equal, noted, share
+from karat.study.finding import ERROR, Finding, Margin, Unit
+from karat.study.judging import Undecided, all_of, bound, equal, noted, share
 
 STEP = Unit("step size", 0.0)
 SKEWNESS = Unit("skewness")
@@ -31,8 +31,9 @@ def _histogram(runs: Sequence[FlipRun]) -> Finding:
     """Centre of the step and skewness of all three quantities at the largest d in the ball of the figures."""
     d = max(run.config.d for run in runs)
     m = max(run.config.m for run in runs if run.config.d == d)
-    widest = [run for run in runs if (run.config.d, run.config.m) == (d, m)]
-    ball = figure_ball(balls_of(widest))
+    largest = [run for run in runs if (run.config.d, run.config.m) == (d, m)]
+    ball = figure_ball(balls_of(largest))
+    widest = [run for run in largest if ball in run.config.C0]
     centre = equal([at_ball("step", ball)(run) for run in widest], CONSTANTS["step"], PRINTED_STEP, STEP)
     shapes = []
     for quantity in POWERS:
@@ -63,11 +64,16 @@ def _test_error(runs: Sequence[FlipRun]) -> Finding:
         raise Undecided(f"no ball of C0 >= {FIGURE_BALL:g} was run.")
     nets.sort(key=lambda net: -net[0])  # the first of several that fail is shown
     findings = [share(round(error * images), images, "at most", limit) for error, images, _, _ in nets]
+    # Nets are random as images are: the worst net of a seed is at most 1 % off in the mean, too.
+    by_seed: dict[int, float] = {}
+    for error, _, _, run in nets:
+        by_seed[run.seed] = max(error, by_seed.get(run.seed, 0.0))
+    findings.append(bound(list(by_seed.values()), "at most", limit, ERROR))
     error, _, C0, run = nets[0]
     return noted(
         all_of(*findings),
         f"Largest: {error:.2%} at d = {run.config.d}, m = {run.config.m}, C0 = {C0:g}, seed {run.seed}.",
-        f"{sum(error >= limit for error, *_ in nets)} of {len(nets)} nets reach 1 %.",
+        f"{sum(one[0] >= limit for one in nets)} of {len(nets)} nets reach 1 %.",
     )
 
 
