@@ -89,12 +89,6 @@ def test_width_window_is_empty_until_millions_of_dimensions():
     assert low < high
 
 
-def test_unmet_hypotheses_name_a_width_below_the_window():
-    (text,) = bounds.unmet_hypotheses(784, 1000)
-    assert "m >= d^2.4 = 8.84e+06" in text
-    assert bounds.unmet_hypotheses(25, 2300) == []
-
-
 def test_subset_bound_vanishes_with_the_width_and_the_subset_does_not():
     values = [bounds.subset_bound(100, m, 10, 0.1) for m in (10**4, 10**6, 10**9)]
     assert values[0] > bounds.subset_limit(10) > values[1] > values[2]

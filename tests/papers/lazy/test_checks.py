@@ -1,43 +1,209 @@
-"""What the checks of lazy's lemmas say about the numbers they are given."""
+"""Special paths of lazy's checks: undecided, vacuous, refuted by an attack, shown by a certificate."""
 
 import math
+from dataclasses import replace
 
 import pytest
 
-from karat.papers.lazy.experiments.lemmas import LemmasConfig, LemmasResult
-from karat.study.registry import CHECKS
+from karat.papers.lazy.checks import adversarial, corollary, flip_length
+from karat.papers.lazy.checks.made_up import lemmas_cell, trained_cell, worst_cell
+from karat.papers.lazy.experiments.adversarial_training import AdversarialTrainingConfig
+from karat.papers.lazy.experiments.every_net import EveryNetConfig, EveryNetResult
+from karat.papers.lazy.experiments.worst import WorstConfig
+from karat.study.judging import Undecided
+from karat.study.registry import PAPERS
+from karat.study.run import examples
+
+CHECKS = PAPERS["lazy"].checks
 
 
-def test_shares_of_the_root_are_means_at_the_first_and_the_last_dimension(make_run):
-    changes = {(4, 0): 4.0, (4, 1): 8.0, (8, 0): 80.0, (8, 1): 0.8, (16, 0): 8.0, (16, 1): 24.0}
-    runs = [
-        make_run(LemmasConfig(side=side, m=64), LemmasResult, seed, gradient_change=change)
-        for (side, seed), change in changes.items()
-    ]
-    caveat = CHECKS["lazy.lem4.4"].evaluate(runs).caveat
-    assert "1.50 sqrt d at the smallest and 1.00 sqrt d at the largest dimension" in caveat
+def outcome(name, runs):
+    return CHECKS[f"lazy.{name}"].evaluate(runs).outcome
 
 
-@pytest.mark.parametrize(("largest", "word"), [(0.01, "holds, loose by"), (1e3, "violated by")])
-def test_the_caveat_of_a_bound_says_what_its_verdict_says(make_run, largest, word):
-    config = LemmasConfig(side=4, m=64, C0=1.0)
-    values = {"can_switch": largest, "can_switch_bound": 10.0}
-    finding = CHECKS["lazy.lem4.3"].evaluate(
-        [make_run(config, LemmasResult, seed, **values) for seed in (0, 1)]
+@pytest.mark.parametrize("name", CHECKS)
+def test_examples_are_judged_as_they_are_meant(name):
+    check = CHECKS[name]
+    if check.satisfied:
+        assert check.evaluate(check.satisfied).outcome == "holds"
+    assert check.evaluate(check.violated).outcome == "fails"
+    assert check.controls
+
+
+@pytest.mark.parametrize("name", CHECKS)
+def test_settings_of_controls_are_known(name):
+    settings = vars(next(iter(CHECKS[name].experiment.presets.values())).config)
+    for control in CHECKS[name].controls:
+        assert set(control.settings) <= set(settings)
+
+
+def trained(accuracy, **settings):
+    return trained_cell(AdversarialTrainingConfig(**settings), accuracy=accuracy)
+
+
+class TestCorollary:
+    @staticmethod
+    def runs(*errors):
+        configs = [EveryNetConfig(side=side, m=math.ceil(side**4.8)) for side in (6, 7, 8)]
+        results = [EveryNetResult(robust_error=[[0.5] * 30, [0.7] * 30, [error] * 30]) for error in errors]
+        return examples(*zip(configs, results, strict=True))
+
+    def test_one_constant_must_do_for_all_dimensions(self):
+        assert outcome("cor3.2", self.runs(0.95, 0.95, 0.95)) == "holds"
+        assert outcome("cor3.2", self.runs(0.95, 0.95, 0.85)) == "fails"
+
+    def test_its_width_is_a_hypothesis(self):
+        statuses = {
+            m: [
+                condition.status
+                for condition in CHECKS["lazy.cor3.2"].conditions(EveryNetConfig(side=5, m=m))
+            ]
+            for m in (2000, 2300)
+        }
+        assert statuses == {
+            m: [first, *["not checkable"] * 2] for m, first in ((2000, "unmet"), (2300, "met"))
+        }
+
+    def test_an_error_that_was_not_enclosed_is_no_number(self):
+        (run,) = examples(trained(0.5, side=14), seeds=1)
+        with pytest.raises(Undecided, match="`certified` is 0"):
+            corollary.enclosure(run)
+
+
+class TestTheorem:
+    @staticmethod
+    def runs(flags):
+        cells = []
+        for d in (25, 36, 64):
+            config = WorstConfig(d=d, m=math.ceil(d**2.4), C0=1.0, points=len(flags))
+            _, result = worst_cell(config, worst=0.1)
+            cells.append((config, replace(result, flipped=list(flags))))
+        return examples(*cells, seeds=5)
+
+    def test_nets_that_do_not_flip_count_against_it(self):
+        assert outcome("thm3.1", self.runs([True] * 12)) == "holds"
+        assert outcome("thm3.1", self.runs([True] * 8 + [False] * 4)) == "fails"
+
+    @pytest.mark.parametrize("factor", [0.1, 10.0])
+    def test_its_constant_is_sharp_on_both_sides(self, factor):
+        config = WorstConfig(d=784, m=1600, C0=1.0)
+        assert (
+            outcome("thm3.1.constant", examples(worst_cell(config, worst=0.05 * factor, sharp=0.05)))
+            == "fails"
+        )
+
+    def test_only_small_balls_have_a_sharp_constant(self):
+        config = WorstConfig(d=25, m=1600, C0=10.0)
+        with pytest.raises(Undecided, match="no run has C0"):
+            outcome("thm3.1.constant", examples(worst_cell(config, worst=0.05)))
+
+
+class TestSmallestGradient:
+    CONFIG = WorstConfig(d=784, m=1600, C0=1.0)
+
+    @pytest.mark.parametrize(
+        ("smallest", "floor", "expected"),
+        [
+            (15.0, 14.0, "holds"),
+            (15.0, 1.0, "inconclusive"),
+            (15.0, -3.0, "inconclusive"),
+            (2.0, 1.0, "fails"),
+        ],
     )
-    assert word in finding.caveat
-    assert finding.verdict == ("holds" if largest < 1 else "fails")
+    def test_adversaries_refute_and_certificates_show(self, smallest, floor, expected):
+        cell = worst_cell(self.CONFIG, worst=0.1, smallest=smallest, floor=floor)
+        assert outcome("lemB.7", examples(cell)) == expected
+
+    def test_a_negative_lower_bound_is_vacuous(self):
+        config = replace(self.CONFIG, d=25)
+        assert outcome("lemB.7", examples(worst_cell(config, worst=0.1))) == "vacuous"
+
+    def test_the_widest_net_decides_about_the_printed_lemma(self):
+        cells = [
+            worst_cell(WorstConfig(d=25, m=m, C0=10.0), worst=0.1, smallest=smallest)
+            for m, smallest in ((1000, 3.0), (100_000, 0.5))
+        ]
+        assert outcome("lem4.2", examples(*cells)) == "fails"
 
 
-def test_a_certificate_that_applies_nowhere_is_no_verdict(make_run):
-    run = make_run(LemmasConfig(side=4, m=64), LemmasResult, landed=math.nan, step_length=math.nan)
-    with pytest.raises(ValueError, match="applied nowhere"):
-        CHECKS["lazy.proof3.1"].evaluate([run])
+class TestFlips:
+    def test_nets_that_stayed_inside_their_ball_show_no_power(self):
+        runs = [
+            replace(run, result=replace(run.result, left=[False, False]))
+            for run in CHECKS["lazy.fig5"].satisfied
+        ]
+        for name in ("fig2", "fig3", "fig5", "fig6", "sec3.data", "sec5.1.growth"):
+            with pytest.raises(Undecided, match=r"leave the ball|left two balls"):
+                outcome(name, runs)
+
+    def test_one_net_breaks_the_sentence_on_the_test_error(self):
+        first, *others = CHECKS["lazy.sec5.1.error"].satisfied
+        bad = replace(first, result=replace(first.result, test_error=[0.05, 0.0]))
+        assert outcome("sec5.1.error", [bad, *others]) == "fails"
+
+    def test_gradient_and_step_must_both_grow(self):
+        runs = [
+            replace(run, result=replace(run.result, step=run.result.step[::-1]))
+            for run in CHECKS["lazy.sec5.1.growth"].satisfied
+        ]
+        assert outcome("sec5.1.growth", runs) == "fails"
+
+    def test_the_ball_of_the_figures_is_used_where_it_was_run(self):
+        assert flip_length.figure_ball([5.0, 10.0, 20.0]) == 10.0
+        assert flip_length.figure_ball([1.0, 2.0]) == 1.0
 
 
-def test_hypotheses_name_a_width_below_the_window(make_run):
-    unmet = CHECKS["lazy.thm3.1"].hypotheses
-    config = type(CHECKS["lazy.thm3.1"].experiment.presets["tiny"].config)
-    assert unmet(make_run(config(d=25, m=2300, C0=1.0), LemmasResult)) == []
-    (text,) = unmet(make_run(config(d=25, m=2000, C0=1.0), LemmasResult))
-    assert "m >= d^2.4" in text
+class TestAdversarialTraining:
+    def test_a_step_function_at_the_printed_movement_is_the_papers_sentence(self):
+        balls = {8.0: 0.0, 15.0: 0.0, 20.0: 0.0, 27.5: 1.0, 40.0: 1.0}
+        cells = [trained(accuracy, side=28, C0=C0) for C0, accuracy in balls.items()]
+        assert outcome("fig4.edge", examples(*cells)) == "holds"
+        with pytest.raises(Undecided, match="slightly above 25"):
+            outcome("fig4.edge", examples(*cells[:2]))
+
+    def test_training_that_was_cut_short_is_seen(self):
+        (run,) = examples(trained(0.9, side=28), seeds=1)
+        cut = replace(run, result=replace(run.result, epochs=run.config.epochs))
+        assert [adversarial._stopped(one)[0].status for one in (run, cut)] == ["met", "unmet"]
+
+    @pytest.mark.parametrize(("middle", "expected"), [(5.0, "holds"), (2.0, "fails"), (8.0, "fails")])
+    def test_the_printed_radius_is_read_on_both_sides(self, middle, expected):
+        assert outcome("fig4.constant", adversarial._falling(lambda side: middle)) == expected
+
+    def test_a_slow_drop_is_not_sharp(self):
+        drop = {0.4: 1.0, 0.6: 0.8, 1.0: 0.5, 1.5: 0.05, 1.8: 0.0}
+        cells = [
+            trained(accuracy, side=side, c=5.0 * at) for side in (14, 20, 28) for at, accuracy in drop.items()
+        ]
+        assert outcome("fig4.constant", examples(*cells)) == "fails"
+
+    def test_no_robustness_with_and_without_the_ball_is_no_success(self):
+        cells = [trained(0.0, side=28, C0=C0) for C0 in (10.0, math.inf)]
+        assert outcome("sec5.2.beyond", examples(*cells)) == "fails"
+        with pytest.raises(Undecided, match="none inside the ball"):
+            outcome("sec5.2.beyond", examples(cells[1]))
+
+    def test_readings_of_the_algorithm_are_compared_among_robust_nets(self):
+        cells = [trained(0.0, side=10, line4=line4) for line4 in ("iterated", "printed")]
+        assert outcome("alg1.line4", examples(*cells)) == "fails"
+
+
+class TestLemmas:
+    @pytest.mark.parametrize("name", ["lem4.1", "lemB.5"])
+    def test_a_supremum_without_movement_is_none(self, name):
+        assert outcome(name, examples(lemmas_cell(value=0.5))) == "fails"
+
+    @pytest.mark.parametrize("name", ["lem4.3", "lemB.4.fixed"])
+    def test_too_few_neurons_are_as_suspicious_as_too_many(self, name):
+        assert outcome(name, examples(lemmas_cell(switch=2.0))) == "fails"
+
+    def test_the_second_half_of_the_lemma_on_switches_can_break_it_alone(self):
+        assert outcome("lemB.4", examples(lemmas_cell(nearby=900.0))) == "fails"
+
+    @pytest.mark.parametrize("name", ["lemB.8", "lemB.9"])
+    def test_bounds_beyond_the_gradient_are_vacuous(self, name):
+        assert outcome(name, examples(lemmas_cell())) == "vacuous"
+
+    def test_a_certificate_that_applies_nowhere_is_no_verdict(self):
+        with pytest.raises(Undecided, match="applied nowhere"):
+            outcome("proof3.1", examples(lemmas_cell(landed=math.nan)))

@@ -1,5 +1,6 @@
 """What the lazy experiments measure, and malformed settings."""
 
+import itertools
 import math
 from dataclasses import replace
 
@@ -9,10 +10,20 @@ import torch
 from karat.lab.execute import execute
 from karat.nets import init
 from karat.papers.lazy.bounds import sign_change_bound
-from karat.papers.lazy.experiments import adversarial, adversarial_training, flip_length
+from karat.papers.lazy.experiments import (
+    adversarial,
+    adversarial_training,
+    change,
+    every_net,
+    flip_length,
+    subset,
+    worst,
+)
 from karat.papers.lazy.experiments.digits import Digits
 from karat.papers.lazy.experiments.lemmas import can_switch_nearby
 from karat.papers.lazy.experiments.smallest_flips import smallest_flips
+from karat.papers.lazy.experiments.start import draw_start
+from karat.probes.weight_adversary import smallest_gradient
 from karat.study.experiment import cells
 from karat.study.registry import EXPERIMENTS
 
@@ -119,3 +130,68 @@ def test_training_without_projection_may_leave_the_ball():
     inside = adversarial_training.run(config, torch.Generator().manual_seed(0))
     outside = adversarial_training.run(replace(config, C0=float("inf")), torch.Generator().manual_seed(0))
     assert inside.movement_max <= 0.5 + 1e-4 < outside.movement_max
+
+
+class TestEveryNet:
+    def test_no_net_of_the_ball_beats_the_supremum(self):
+        generator = torch.Generator().manual_seed(0)
+        start = draw_start(16, 200, "gaussian", generator=generator)
+        x = torch.nn.functional.normalize(torch.randn(5, 16, generator=generator), dim=1)
+        y = torch.tensor([1.0, -1.0, 1.0, -1.0, 1.0])
+        largest = every_net.largest_margin(start, x, y, 0.5, 0.1)
+        gradient = start.input_gradient(x)
+        p = x - 0.5 * y.unsqueeze(1) * torch.nn.functional.normalize(gradient, dim=1)
+        for _ in range(50):
+            moves = 0.1 * torch.nn.functional.normalize(torch.randn(200, 16, generator=generator), dim=1)
+            assert bool((y * start.replace(W=start.W + moves)(p) <= largest + 1e-5).all())
+        for point, label, margin in zip(p, y, largest, strict=True):
+            # The supremum is reached: every row goes along the point, up or down.
+            best = start.W + 0.1 * label * torch.outer(start.a, point / torch.linalg.vector_norm(point))
+            assert float(label * start.replace(W=best)(point.unsqueeze(0))) == pytest.approx(
+                float(margin), abs=1e-4
+            )
+
+    def test_without_a_ball_no_image_is_lost(self):
+        config = every_net.EveryNetConfig(side=4, m=64, C0=math.inf, draws=2, n_test=10)
+        assert every_net.run(config, torch.Generator().manual_seed(0)).robust_error == [[0.0, 0.0]] * 3
+
+
+def test_the_certified_gradient_is_below_what_any_adversary_finds():
+    for seed in range(4):
+        generator = torch.Generator().manual_seed(seed)
+        x = torch.nn.functional.normalize(torch.randn(100, generator=generator), dim=0)
+        net = draw_start(100, 400, "gaussian", generator=generator)
+        for C0 in (0.0, 0.5, 2.0):
+            radius = C0 / 20
+            assert worst.gradient_floor(net, x, radius) <= smallest_gradient(net, x, radius) + 1e-4
+    value, gradient = net.value_and_input_gradient(x.unsqueeze(0))
+    across = torch.linalg.vector_norm(gradient[0] - value * x)
+    assert worst.gradient_floor(net, x, 0.0) == pytest.approx(float(across), rel=1e-4)
+
+
+def test_the_ceiling_is_above_every_subset():
+    rows = torch.randn(8, 3, generator=torch.Generator().manual_seed(0))
+    masks = torch.tensor(list(itertools.product((0.0, 1.0), repeat=8)))
+    largest = float(torch.linalg.vector_norm(masks @ rows, dim=1).max())
+    assert largest <= subset.subset_ceiling(rows) <= 2 * largest
+    assert subset.subset_ceiling(rows[:0]) == 0.0
+
+
+def test_rows_on_their_kink_stay_inside_the_ball():
+    generator = torch.Generator().manual_seed(0)
+    x = torch.nn.functional.normalize(torch.randn(9, generator=generator), dim=0)
+    start = draw_start(9, 300, "gaussian", generator=generator)
+    net = change.on_kink(start, x, 0.2)
+    assert float(torch.linalg.vector_norm(net.W - start.W, dim=1).max()) <= 0.2 + 1e-6
+    assert int(((net.W @ x).abs() < 1e-5).sum()) == int(((start.W @ x).abs() <= 0.2).sum()) > 10
+
+
+def test_fresh_starts_are_independent_and_one_start_is_shared():
+    config = worst.WorstConfig(d=9, m=64, C0=1.0, points=2, steps=2, gradients=1)
+    shared, fresh = (
+        worst.run(replace(config, fresh_starts=flag), torch.Generator().manual_seed(0))
+        for flag in (False, True)
+    )
+    assert shared.start_value[0] == pytest.approx(fresh.start_value[0], rel=1e-5)
+    assert shared.start_value[1] != pytest.approx(fresh.start_value[1], rel=1e-3)
+    assert len(fresh.smallest_gradient) == len(fresh.gradient_floor) == 1

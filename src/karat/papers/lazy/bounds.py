@@ -282,22 +282,6 @@ def width_window(d: int) -> tuple[float, float]:
     return d**2.4, math.exp(d**0.24)
 
 
-def unmet_hypotheses(d: int, m: int) -> list[str]:
-    r"""The lower end :math:`m \ge d^{2.4}` of the width window if a net violates it, else nothing.
-
-    Args:
-        d: input dimension.
-        m: width.
-
-    Reading: no width violates the upper end, whose constant C4 is hidden; a check may say how large it would
-        have to be.
-
-    Ref: lazy, Thm 3.1
-    """
-    low, _ = width_window(d)
-    return [f"Thm 3.1: m >= d^2.4 = {low:.3g}, m = {m} at d = {d}"] if m < low else []
-
-
 def sharp_flip_length(value: float, gradient: float, C0: float) -> float:
     r"""Longest flip that rows within :math:`C_0/\sqrt m` of their start can enforce at one x, to first order.
 

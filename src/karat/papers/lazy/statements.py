@@ -8,35 +8,57 @@ STATEMENTS = tabulate(
 def2.1 | Def 2.1 | 84 | definition
   Lazy regime: every row of W stays within C0/sqrt(m) of its N(0, I) start (a (2, inf)-ball around W0), with
   fixed signs a_s and f = m^(-1/2) sum_s a_s relu(<w_s, x>).
-fig1 | Fig 1 | 132 | definition
+fig1 | Fig 1 | 132 | tight
   Cone of the lazy ball: every W that some positive rescaling moves into the ball predicts like a lazy net.
-thm3.1 | Thm 3.1 | 98 | rate
+thm3.1 | Thm 3.1 | 98 | upper
   One gradient step of length O(1/sqrt(d)), step size C2/|grad f(x)|^2, flips the sign of f at a fixed unit
-  x for all W of the lazy ball at once, if d^2.4 <= m <= C4 exp(d^0.24).
-thm3.1.figures | Thm 3.1 | 98 | rate
+  x for all W of the lazy ball at once, with probability 1 - p_fail, if d^2.4 <= m <= C4 exp(d^0.24).
+  uses: lazy.lemB.5, lazy.lemB.7, lazy.lemB.9
+thm3.1.figures | Thm 3.1 | 98 | upper
   The ball of the figures, C0 = 10: one gradient step of length O(1/sqrt(d)) flips its worst net, too.
-thm3.1.constant | Thm 3.1 | 98 | lower
+  origin: karat
+  uses: lazy.thm3.1
+thm3.1.constant | Thm 3.1 | 98 | tight
   The constant behind O(1/sqrt(d)), derived here: rows within C0/sqrt(m) of an unpaired start can enforce a
   flip length whose tangent T solves |f| + C0/2 sqrt(1 + T^2) = T |P grad f|, C0/sqrt(2 d) where f = 0.
+  origin: karat
 sec3.data | Sec 3 | 113 | rate
   The power -1/2 of d is the network's and not the data's: it stays when the same data are zero-padded.
+  origin: karat
 cor3.2 | Cor 3.2 | 136 | lower
   Every net of the lazy ball has robust error >= 0.9 at radius ~ 1/sqrt(d) on any distribution on the
   sphere, however it was trained, with probability 1 - 10 p_fail.
+  uses: lazy.thm3.1
 cor3.2.figures | Cor 3.2 | 136 | lower
   In the ball of the figures, C0 = 10, adversarially trained nets have robust error >= 0.9 at radius
   C0/sqrt(2 d) = 7.1/sqrt(d).
+  origin: karat
 lem4.1 | Lem 4.1 | 156 | upper
   sup over the lazy ball of |f(x)| <= 2 sqrt(log(2/p_fail)) + C0.
+  uses: lazy.lemB.5
 lem4.2 | Lem 4.2 | 168 | lower
-  inf over the lazy ball of |grad_x f(x)| >= sqrt(d)/4.
+  inf over the lazy ball of |grad_x f(x)| >= sqrt(d)/4, if m >= C log(1/p_fail) and d >= C log(m/p_fail)/m:
+  as printed, without a hypothesis on d against C0.
+  uses: lazy.lem4.3
+lem4.2.repaired | Lem 4.2 | 168 | lower
+  The lemma with the hypothesis that it lacks: inf over the lazy ball of |grad_x f(x)| >= sqrt(d)/4 for
+  d >= 100 C0^2.
+  origin: karat
+  supersedes: lazy.lem4.2
 lem4.3 | Lem 4.3 | 190 | upper
   At most C0 sqrt(m) + sqrt(m log(1/p_fail)/2) neurons can change sign at x anywhere in the lazy ball.
 lem4.4 | Lem 4.4 | 196 | upper
-  sup over the lazy ball and over |delta| <= O(1/sqrt(d)) of |grad f(x) - grad f(x + delta)| is o(sqrt(d)).
+  sup over the lazy ball and over |delta| <= O(1/sqrt(d)) of |grad f(x) - grad f(x + delta)| is o(sqrt(d)), if
+  d^2.4 <= m <= O(exp(d^0.24)).
+  uses: lazy.lemB.9
 lemB.4 | Lem B.4 | 384 | upper
   With row radius V the neurons that can change sign number at most V m + sqrt(m log(1/p_fail)/2) at x, and
-  (1 + tau) times as many at x + delta.
+  (1 + tau) times as many at some x + delta, |delta| <= tau <= 1/2: as printed, delta chosen neuron by neuron.
+lemB.4.fixed | Lem B.4 | 384 | upper
+  With row radius V at most (1 + tau) (V m + sqrt(m log(1/p_fail)/2)) neurons can change sign at x + delta for
+  one fixed delta, |delta| <= tau <= 1/2: what the proof shows.
+  origin: karat
+  supersedes: lazy.lemB.4
 lemB.5 | Lem B.5 | 432 | upper
   sup over the lazy ball of |f(x)| <= sqrt(2 log(2/p_fail)) + 2 log(2/p_fail)/sqrt(m) + C0.
 lemB.6 | Lem B.6 | 458 | upper
@@ -46,18 +68,23 @@ lemB.7 | Lem B.7 | 487 | lower
   Over the lazy ball |grad_x f| >= (1/2 - sqrt(2 log(4/p_fail)/m) - log(4/p_fail)/m)^(1/2) (d - 5 sqrt(d
   log(8/p_fail)))^(1/2) - C0 - sqrt((C0 + sqrt(log(4/p_fail)/2))/sqrt(m)) (d + 4 sqrt(d log(8
   m/p_fail)))^(1/2).
+  uses: lazy.lemB.4, lazy.eq7.subset
 lemB.8 | Lem B.8 | 555 | upper
   For one fixed direction and one fixed delta the change of the gradient is at most an explicit sum of order
   (tau sqrt(log d))^(1/4) + C0 + sqrt(d/sqrt(m)) + C0 sqrt(log m).
+  uses: lazy.lemB.4, lazy.lemB.6
 lemB.9 | Lem B.9 | 631 | upper
   Uniformly over directions and |delta| <= C1/sqrt(d) the change of the gradient is at most 9 (C1 d^2
-  log^2(m d) sqrt(log d/d))^(1/4) + 15 d log(m d)/sqrt(m) + 327 max(1, C0) C0 d^(1/4).
+  log^2(m d) sqrt(log d/d))^(1/4) + 15 d log(m d)/sqrt(m) + 327 max(1, C0) C0 d^(1/4), if m >= d^2.4.
+  uses: lazy.lemB.6, lazy.lemB.8
 eq7.subset | Eq 7 | 536 | upper
   Worst subset of flipped neurons: max over S of |sum_{s in S} a_s w_s|/sqrt(m) against the printed bound
   sqrt((C0 + sqrt(log(1/p_fail)/2))/sqrt(m)) |z|, which treats z as independent of S.
 proof3.1 | Thm 3.1 | 348 | upper
   Per-sample certificate of the single step: moving by 2 |f|/((1 - kappa) |grad f|) against the gradient
-  lands beyond -|f|, kappa being the largest relative change of the gradient within that distance.
+  lands beyond -|f|, kappa being the largest relative change of the gradient within that distance (the print
+  has a difference of norms for the norm of the difference).
+  origin: karat
 fig2 | Fig 2 | 221 | rate
   Digits 0/1 (raw, with bias), C0 = 10, m in {1e3, 1e4, 1e5}: smallest flip ~ 1/sqrt(d), gradient ~ sqrt(d),
   step ~ 1/d.
@@ -86,8 +113,11 @@ fig7 | Fig 7 | 319 | reported numbers
   At d = 784, m = 1e5, C0 = 10 flip size, gradient norm and step are bell-shaped over the test set; the step
   is reported to concentrate around 0.045.
 alg1 | Alg 1 | 323 | algorithm
-  Projected adversarial training as printed, every attack step following the gradient at x, makes nets as
-  robust as PGD with step 2.5 tau/100 for 100 steps does; gradient steps of 0.01 on the summed logistic loss,
-  then every row of W projected back into the ball of radius C0/sqrt(m) around its start.
+  Projected adversarial training: 100 attack steps of 2.5 tau/100, gradient steps of 0.01 on the summed
+  logistic loss, then every row of W projected back into the ball of radius C0/sqrt(m) around its start.
+alg1.line4 | Alg 1 | 323 | qualitative
+  Line 4 as printed, every attack step following the gradient at x, makes nets as robust as an iterated
+  attack does.
+  origin: karat
 """,
 )

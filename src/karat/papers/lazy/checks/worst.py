@@ -4,189 +4,212 @@ import math
 from collections.abc import Sequence
 from statistics import median
 
-from karat.papers.lazy.bounds import unmet_hypotheses, width_window
+from karat.papers.lazy.checks.made_up import worst_cell
+from karat.papers.lazy.checks.window import width_conditions
 from karat.papers.lazy.experiments.worst import WINDOW, WORST, WorstConfig, WorstResult
-from karat.study.claim import Check, Finding, Outcome
-from karat.study.curves import curves, power, say, with_caveat
-from karat.study.evaluate import lower_bound_finding, tight_finding, upper_bound_finding
-from karat.study.run import Run, grouped
+from karat.study.check import Check
+from karat.study.control import Control
+from karat.study.finding import RATIO, Finding, Margin
+from karat.study.hypothesis import Condition
+from karat.study.judging import Undecided, all_of, equal, identity, noted, share
+from karat.study.run import Run, examples, grouped
 
 WorstRun = Run[WorstConfig, WorstResult]
+
+P_FAIL = 0.1
+"""The theorem holds with probability 1 - p_fail at every x."""
 
 LONGEST = 1.0
 """A step longer than |x| itself is no small perturbation: such nets count as not flipped."""
 
+HALF_AN_OCTAVE = Margin(
+    1 - 2**-0.5,
+    "the triangle inequality of Lemma 4.1 would give C0 for C0/2, twice the length: a factor sqrt 2 is "
+    "half-way",
+)
 
-def _relative_length(run: WorstRun) -> float:
-    """Median over inputs of the longest flip over |f(W0)| + C0/2.
-
-    That sum is the largest value the ball can give f, to first order: the part of C2 that x and W0 decide.
-    """
-    half = run.config.C0 / 2
-    pairs = zip(run.result.worst, run.result.start_value, strict=True)
-    return median(length / (value + half) for length, value in pairs)
-
-
-def _relative_constant(run: WorstRun) -> float:
-    """Median over inputs of C2 = (longest flip) |grad f(W)| over |f(W0)| + C0/2."""
-    half = run.config.C0 / 2
-    rows = zip(run.result.worst, run.result.gradient, run.result.start_value, strict=True)
-    return median(length * gradient / (value + half) for length, gradient, value in rows)
+SINGLE = 1e-3
+"""Rounding of single precision in a flip length, relative: sums of thousands of terms that cancel."""
 
 
-def _narrow(run: WorstRun) -> list[str]:
-    """Width hypothesis of Theorem 3.1."""
-    return unmet_hypotheses(run.config.d, run.config.m)
+def _width(config: WorstConfig) -> Sequence[Condition]:
+    return width_conditions(config.d, config.m, P_FAIL)
 
 
 def _theorem(runs: Sequence[WorstRun]) -> Finding:
-    """Exponent in d of the C2 that the worst net of the smallest ball needs, inside the window."""
+    """Share of draws on which one step of size C2/|grad f|^2 flips the worst net, at every dimension.
+
+    Reading: the theorem grants one C2 for all dimensions, and probability 1 - p_fail over W0 at a fixed x.
+    """
     C0 = min(run.config.C0 for run in runs)
-    ball = [run for run in runs if run.config.C0 == C0]
-    d, constants = curves(ball, lambda run: run.config.d, _relative_constant)
-    finding = power(d, constants, 0.0, resolution=0.15)
-    # One C2 for all d is what the theorem needs; it does not mind a C2 that falls with d.
-    if finding.verdict == "fails" and finding.interval is not None and finding.interval.high < 0:
-        finding = with_caveat(finding, "C2 may fall.", verdict="holds")
-    # The gradient is about sqrt(d/2), so that a constant C2 is a flip of order d^-1/2.
-    _, lengths = curves(ball, lambda run: run.config.d, _relative_length)
-    all_constants = [constant for row in constants for constant in row]
-    flips = [length for run in ball for length in run.result.worst]
-    largest = max((run.config for run in ball), key=lambda config: config.d)
-    needed = largest.m / width_window(largest.d)[1]
-    return with_caveat(
-        finding,
-        "Exponent in d of C2 = (longest flip) |grad f| over |f(W0)| + C0/2, median over inputs; it is "
-        f"{min(all_constants):.2f} to {max(all_constants):.2f}. The flip itself has exponent "
-        f"{say(power(d, lengths, -0.5))}.",
-        f"{sum(not length <= LONGEST for length in flips)} of {len(flips)} worst nets need a step beyond "
-        "|x| = 1.",
-        f"The upper end of the window needs its hidden constant C4 >= {needed:.3g}.",
+    by_dimension = grouped([run for run in runs if run.config.C0 == C0], lambda run: run.config.d)
+    findings = []
+    for d, cells in sorted(by_dimension.items()):
+        flipped = [flag for run in cells for flag in run.result.flipped]
+        findings.append(
+            noted(share(sum(flipped), len(flipped), "at least", 1 - P_FAIL), f"d = {d}: {_lengths(cells)}.")
+        )
+    C2 = ", ".join(f"{C2:g}" for C2 in sorted({run.config.C2 for run in runs}))
+    return noted(all_of(*findings), f"C0 = {C0:g}, C2 = {C2}; draws are pairs of x and W0.")
+
+
+def _lengths(cells: Sequence[WorstRun]) -> str:
+    """What the worst nets need, and how long the theorem's step is."""
+    worst = [length for run in cells for length in run.result.worst]
+    steps = [run.config.C2 / gradient for run in cells for gradient in run.result.gradient]
+    config = cells[0].config
+    return (
+        f"median step {median(steps) * math.sqrt(config.d):.2f}/sqrt d, median of the longest flips "
+        f"{median(worst) * math.sqrt(config.d):.2f}/sqrt d, "
+        f"{sum(not length <= LONGEST for length in worst)} of {len(worst)} beyond |x| = 1"
     )
 
 
 def _figures(runs: Sequence[WorstRun]) -> Finding:
-    """Share of worst nets that a step of length at most 1 flips, in the ball of the figures.
+    """Share of worst nets that a step of length at most 1 flips, at the largest d of the ball of the figures.
 
-    Reading: the statement is one for large d. It fails if the largest d still breaks it; if only smaller ones
-        do, its hidden constants may exclude them.
+    Reading: the hidden constants may depend on C0 and exclude small dimensions, so that the largest decides.
     """
     C0 = max(run.config.C0 for run in runs)
     by_dimension = grouped([run for run in runs if run.config.C0 == C0], lambda run: run.config.d)
-    lengths = {
-        d: [length for run in cells for length in run.result.worst]
+    flipped = {
+        d: [length <= LONGEST for run in cells for length in run.result.worst]
         for d, cells in sorted(by_dimension.items())
     }
-    flipped = {d: sum(length <= LONGEST for length in of_d) for d, of_d in lengths.items()}
-    share = sum(flipped.values()) / sum(map(len, lengths.values()))
-    finding = tight_finding([share], 1.0, deterministic=True)
-    notes = [f"d = {d}: {count} of {len(lengths[d])}" for d, count in flipped.items()]
-    never = [d for d, of_d in lengths.items() if any(map(math.isinf, of_d))]
-    largest = max(lengths)
-    holds_at_largest = flipped[largest] == len(lengths[largest])
-    return with_caveat(
-        finding,
-        f"Worst nets at C0 = {C0:g} that a step of length <= |x| = 1 flips: {', '.join(notes)}.",
-        f"Up to d = {max(never)} some never flip along their gradient, however long the step."
-        if never
-        else "",
-        f"Turned rows cancel C0/2 of the gradient sqrt(d/2), all of it for d <= {C0**2 / 2:g}; switched "
-        "neurons take up to C0/pi and more off the rest.",
-        verdict="inconclusive" if finding.verdict == "fails" and holds_at_largest else None,
+    largest = flipped[max(flipped)]
+    listed = ", ".join(f"d = {d}: {sum(flags)} of {len(flags)}" for d, flags in flipped.items())
+    return noted(
+        share(sum(largest), len(largest), "at least", 1 - P_FAIL),
+        f"Worst nets at C0 = {C0:g} that a step of length <= |x| = 1 flips: {listed}.",
+        f"To first order turned rows cancel C0/2 of the gradient sqrt(d/2), all of it for d <= "
+        f"{C0**2 / 2:g}.",
     )
 
 
 def _constant(runs: Sequence[WorstRun]) -> Finding:
     """Longest flip found over the sharp formula, where C0 is small against sqrt(2 d)."""
     # Elsewhere the rows come close to cancelling the gradient, and first order says little.
-    small_balls = [run for run in runs if math.sqrt(2 * run.config.d) >= 3 * run.config.C0] or runs
+    small_balls = [run for run in runs if math.sqrt(2 * run.config.d) >= 3 * run.config.C0]
     ratios = []
     for of_seed in grouped(small_balls, lambda run: run.seed).values():
         pairs = [pair for run in of_seed for pair in zip(run.result.worst, run.result.sharp, strict=True)]
-        ratios.append(median(worst / sharp for worst, sharp in pairs if math.isfinite(worst) and sharp > 0))
-    finding = lower_bound_finding(ratios, 1.0)
-    return with_caveat(
-        finding,
-        "Median over inputs and d of the longest flip found over the formula (C0 <= sqrt(2 d)/3); the excess "
-        "is second order: neurons near their kink switch, which the formula leaves out.",
+        if pairs:
+            ratios.append(median(worst / sharp if sharp > 0 else math.nan for worst, sharp in pairs))
+    if not ratios:
+        raise Undecided("no run has C0 <= sqrt(2 d)/3.")
+    dimensions = sorted({run.config.d for run in small_balls})
+    return noted(
+        equal(ratios, 1.0, HALF_AN_OCTAVE, RATIO),
+        f"Median over inputs and d = {dimensions[0]} to {dimensions[-1]} of the longest flip found over the "
+        "formula, which leaves out that neurons near their kink switch.",
     )
 
 
 def _cone(runs: Sequence[WorstRun]) -> Finding:
     """Change of the flip length when the worst nets leave the ball along their rays."""
-    finding = upper_bound_finding([run.result.cone_change for run in runs], 1e-3, deterministic=True)
-    return with_caveat(
+    finding = identity([run.result.cone_change for run in runs], 0.0, RATIO, rounding=SINGLE)
+    scales = ", ".join(f"{scale:g}" for scale in runs[0].config.scales)
+    return noted(
         finding,
-        "Largest relative change of the flip length when the worst nets are multiplied by 0.1 and 10,",
-        "which takes them out of the ball; it is rounding of single precision.",
+        f"Largest relative change of the flip length when the worst nets are multiplied by {scales}, up to "
+        f"the rounding of single precision ({SINGLE:g}).",
     )
 
 
-def _gradient(runs: Sequence[WorstRun]) -> Finding:
-    """Smallest gradient that an adversary over the ball reaches, over sqrt(d)/4."""
-    C0 = max(run.config.C0 for run in runs)
-    by_dimension = grouped([run for run in runs if run.config.C0 == C0], lambda run: run.config.d)
-    worst = {
-        d: min(min(run.result.smallest_gradient) for run in cells) / (math.sqrt(d) / 4)
-        for d, cells in sorted(by_dimension.items())
-    }
-    broken = [d for d, ratio in worst.items() if ratio < 1]
-    notes = ", ".join(f"{d}: {ratio:.2f}" for d, ratio in worst.items())
-    # The lemma asks for d above a hidden constant times log m: only all dimensions together refute it.
-    verdict: Outcome = "holds" if not broken else "inconclusive" if len(broken) < len(worst) else "fails"
-    hidden = (
-        f" Broken up to d = {max(broken)}: the hidden constant of d >= C log(m) must exclude it."
-        if broken
-        else ""
-    )
-    return Finding(
-        measured=min(worst.values()),
-        interval=None,
-        predicted=1.0,
-        verdict=verdict,
-        caveat=f"|grad f|/(sqrt(d)/4) after an adversary over the ball, C0 = {C0:g}, at d = {notes}."
-        + hidden,
-    )
+def _in_window(*, worst: float, flipped: bool) -> list[tuple[WorstConfig, WorstResult]]:
+    sizes = [WorstConfig(d=d, m=math.ceil(d**2.4), C0=1.0, points=16) for d in (25, 36, 64)]
+    return [worst_cell(config, worst=worst / math.sqrt(config.d), flipped=flipped) for config in sizes]
 
+
+_FIGURE = WorstConfig(d=784, m=1600, C0=10.0, points=16)
+_SMALL_BALL = WorstConfig(d=784, m=1600, C0=1.0)
+_CHEAP = {"points": 4, "steps": 4, "gradients": 1}
 
 CHECKS = (
     Check(
         claim_id="lazy.thm3.1",
         experiment=WINDOW,
         evaluate=_theorem,
-        hypotheses=_narrow,
-        reading="For every W: Frank-Wolfe ascent over the ball, x drawn before W0. The step size C2/|grad "
-        "f|^2 flips if C2 is at least length |grad f|, so one C2 must do for all d. C0 = 1; the lower end of "
-        "the width window is met, its upper end has a hidden constant.",
+        conditions=_width,
+        satisfied=examples(*_in_window(worst=2.0, flipped=True)),
+        violated=examples(*_in_window(worst=math.inf, flipped=False)),
+        controls=(
+            Control(
+                name="a ball eight times larger",
+                removes="ball",
+                settings={**_CHEAP, "C0": 8.0},
+                why="At these dimensions rows of this ball can cancel the gradient sqrt(d/2) of the start.",
+            ),
+            Control(
+                name="a short step",
+                removes="attack",
+                settings={**_CHEAP, "C2": 0.1},
+                why="A step of size 0.1/|grad f|^2 changes f by a tenth, and |f| is larger in the ball.",
+            ),
+            Control(
+                name="short rows",
+                removes="structure",
+                settings={**_CHEAP, "rows": "unit"},
+                why="A start whose gradient does not grow with d is cancelled by the ball.",
+            ),
+        ),
+        reading="For every W: Frank-Wolfe ascent over the ball towards the net with the longest flip, x and "
+        "W0 drawn anew each time. A draw counts if one step of size C2/|grad f|^2 flips the start and that "
+        "net; C2 = 4 at every d, for the proof's step is 2 |f|/(1 - kappa) and |f| <= C0/2 + 1.2 with "
+        "probability 0.9. C0 = 1.",
         headline=True,
     ),
     Check(
         claim_id="lazy.thm3.1.figures",
         experiment=WORST,
         evaluate=_figures,
-        hypotheses=_narrow,
+        conditions=_width,
+        satisfied=examples(worst_cell(_FIGURE, worst=0.5)),
+        violated=examples(worst_cell(_FIGURE, worst=math.inf)),
+        controls=(
+            Control(
+                name="short rows",
+                removes="structure",
+                settings={**_CHEAP, "rows": "unit", "C0": 10.0, "d": 100},
+                why="A start whose gradient does not grow with d is cancelled by the ball.",
+            ),
+        ),
         reading="The theorem's constants may depend on C0, so that it bites only for d above some d(C0); "
-        "this asks whether that happens within the dimensions of the figures, whose widths lie below the "
-        "window.",
+        "this asks whether that happens within the dimensions of the figures.",
         headline=True,
     ),
     Check(
         claim_id="lazy.thm3.1.constant",
         experiment=WORST,
         evaluate=_constant,
-        reading="First order in 1/sqrt m; |f| and |P grad f| are those of the start at the same x.",
+        satisfied=examples(worst_cell(_SMALL_BALL, worst=0.05, sharp=0.05)),
+        violated=examples(worst_cell(_SMALL_BALL, worst=0.05, sharp=0.025)),
+        controls=(
+            Control(
+                name="no adversary",
+                removes="learner",
+                settings={**_CHEAP, "adversary": "none", "C0": 3.0, "d": 196},
+                why="The start alone has |f|, not |f| + C0/2, to be overcome.",
+                seeds=3,
+            ),
+        ),
+        reading="First order in 1/sqrt m; |f| and |P grad f| are those of the start at the same x. "
+        "Two-sided: the adversary reaches the formula, and does not exceed it.",
     ),
     Check(
         claim_id="lazy.fig1",
         experiment=WORST,
         evaluate=_cone,
+        satisfied=examples(worst_cell(_SMALL_BALL, worst=0.05, cone_change=1e-6)),
+        violated=examples(worst_cell(_SMALL_BALL, worst=0.05, cone_change=0.1)),
+        controls=(
+            Control(
+                name="biases",
+                removes="structure",
+                settings={**_CHEAP, "bias": True, "C0": 1.0, "d": 196},
+                why="Rescaling W alone changes the predictions of a net with biases, as in Figures 2 and 3.",
+            ),
+        ),
         reading="Bias-free nets only: with a bias, rescaling W alone changes predictions.",
-    ),
-    Check(
-        claim_id="lazy.lem4.2",
-        experiment=WORST,
-        evaluate=_gradient,
-        reading="The adversary's gradient is an upper bound on the infimum; a value below 1 breaks "
-        "the informal lemma.",
     ),
 )

@@ -193,7 +193,7 @@ FIG5 = Experiment(
     run=run,
 )
 
-_RAW = replace(BASE, scaling="raw", bias=True, lr=0.1, batch_size=1, max_steps=2500)
+_RAW = replace(BASE, scaling="raw", bias=True, lr=0.1, batch_size=1, max_steps=6000)
 
 FIG2 = Experiment(
     name="lazy.fig2",
@@ -207,7 +207,8 @@ FIG2 = Experiment(
             cell_seconds=0.3,
         ),
         "quick": Preset(
-            config=replace(_RAW, C0=(10.0, 20.0)),
+            # 5 is left by every net within these steps, so that two balls can be compared.
+            config=replace(_RAW, C0=(5.0, 10.0, 20.0)),
             grid={"side": (5, 7, 10, 14, 28)},
             seeds=3,
             cell_seconds=1,

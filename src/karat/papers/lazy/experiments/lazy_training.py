@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import torch
 from annotated_types import MinLen
@@ -11,8 +11,9 @@ from annotated_types import MinLen
 from karat.core.ranges import Count, Positive, settings
 from karat.data.digits import Source
 from karat.data.samples import Samples
-from karat.nets import TwoLayer, init
+from karat.nets import TwoLayer
 from karat.papers.lazy.experiments.digits import Digits, Scaling
+from karat.papers.lazy.experiments.start import Rows, draw_start
 from karat.training.exit_sgd import Exit, ExitSGD
 
 
@@ -35,6 +36,8 @@ class LazyTrainingConfig:
         batch_size: images per step of SGD.
         max_steps: where training ends although not every ball was left.
         source: embedded digits or full MNIST.
+        rows: of the start; "unit" is a control whose rows do not grow with d.
+        labels: "permuted" is a control whose labels say nothing about the images.
     """
 
     side: Count
@@ -50,6 +53,8 @@ class LazyTrainingConfig:
     batch_size: Count = 4
     max_steps: Count = 4000
     source: Source = "embedded"
+    rows: Rows = "gaussian"
+    labels: Literal["true", "permuted"] = "true"
 
     def __post_init__(self) -> None:
         _ = self.digits  # which refuses what no digits have
@@ -90,7 +95,9 @@ def train(
     pool = config.digits.load(train=True, dtype=torch.float32)
     test = config.digits.load(train=False, dtype=torch.float32)
     inputs = torch.cat([pool.x, pool.x.new_ones(len(pool), 1)], dim=1) if config.bias else pool.x
-    net = init.gaussian(inputs.shape[1], config.m, generator=generator, dtype=torch.float32)
+    net = draw_start(inputs.shape[1], config.m, config.rows, generator=generator)
+    permuted = config.labels == "permuted"
+    y = pool.y[torch.randperm(len(pool), generator=generator)] if permuted else pool.y
     root = math.sqrt(config.m)
     sgd = ExitSGD(
         lr=config.lr,
@@ -105,5 +112,5 @@ def train(
         return measure(net.replace(W=net.W[:, :-1], b=net.W[:, -1]) if config.bias else net, test)
 
     return sgd.run(
-        net, inputs, pool.y, [value / root for value in config.C0], observe=observe, generator=generator
+        net, inputs, y, [value / root for value in config.C0], observe=observe, generator=generator
     )

@@ -2,14 +2,14 @@
 
 import math
 from dataclasses import dataclass, replace
-from typing import Annotated
+from typing import Annotated, Any, Literal
 
 import torch
 from torch import Tensor
 
 from karat.core.checks import require_number
 from karat.core.norms import norm
-from karat.core.ranges import Count, Inside, Positive, settings
+from karat.core.ranges import Count, Inside, NonNegative, Positive, settings
 from karat.data.digits import Source, default_source
 from karat.data.samples import Samples
 from karat.nets import TwoLayer, init
@@ -35,6 +35,9 @@ class LemmasConfig:
         adversaries: images for which an adversary over W is run.
         p_fail: of the lemmas.
         source: embedded digits or full MNIST.
+        draws: further starts, on which the two lemmas at x alone are looked at as statements of probability.
+        reach: control: rows and delta go this many times farther than the bounds are told.
+        kappa: "none" is a control whose single step takes the gradient for constant.
     """
 
     side: Count
@@ -45,6 +48,9 @@ class LemmasConfig:
     adversaries: Count = 3
     p_fail: Inside = 0.1
     source: Source = "embedded"
+    draws: Count = 40
+    reach: NonNegative = 1.0
+    kappa: Literal["on ray", "none"] = "on ray"
 
     def __post_init__(self) -> None:
         require_number(self.C1, "C1", type(self).__name__, positive=True, maximum=self.side)
@@ -91,6 +97,10 @@ class LemmasResult:
         usable: share of test images whose certified step is at most 1 long.
         landed: share of those steps that land beyond -|f|.
         step_length: their median length.
+        value_draws: sup |f| over the ball at a fixed x, for independent starts.
+        start_draws: |f| of these starts.
+        switch_draws: neurons that can change sign at x, for the same starts.
+        sign_changes: neurons of W0 that change sign from x to x + delta, delta of the largest angle.
         can_switch_bound: on the neurons that can switch at x.
         can_switch_nearby_bound: on those at x + delta.
         value_supremum_bound: on |f|.
@@ -118,6 +128,10 @@ class LemmasResult:
     usable: float
     landed: Annotated[float, Undefined(_NONE_CERTIFIED)]
     step_length: Annotated[float, Undefined(_NONE_CERTIFIED)]
+    value_draws: list[float]
+    start_draws: list[float]
+    switch_draws: list[float]
+    sign_changes: int
     can_switch_bound: float
     can_switch_nearby_bound: float
     value_supremum_bound: float
@@ -141,10 +155,12 @@ def run(config: LemmasConfig, generator: torch.Generator) -> LemmasResult:
         side=config.side, m=config.m, C0=(config.C0,), n_test=config.n_test, source=config.source
     )
     (ball,) = train(training, generator, lambda net, test: _measure(config, start, net, test, generator))
-    return LemmasResult(steps=ball.step, **ball.values, **_bounds(config))
+    # After everything else, so that these draws leave the other numbers alone.
+    draws = _draws(config, start, generator)
+    return LemmasResult(steps=ball.step, **ball.values, **_bounds(config), **draws)
 
 
-def _bounds(config: LemmasConfig) -> dict[str, float]:
+def _bounds(config: LemmasConfig) -> dict[str, Any]:
     """The lemmas' bounds at this size, under the name of what they bound, and the one exact probability."""
     d, m, C0, p, tau = config.d, config.m, config.C0, config.p_fail, config.tau
     return {
@@ -159,17 +175,44 @@ def _bounds(config: LemmasConfig) -> dict[str, float]:
     }
 
 
+def _draws(config: LemmasConfig, start: TwoLayer, generator: torch.Generator) -> dict[str, Any]:
+    r"""What a fixed x meets in independent starts, and how many neurons of W0 one delta makes change sign.
+
+    At a fixed x of length 1 the supremum and the count depend on :math:`\langle w_s, x \rangle` alone, which
+    are m independent standard normals: no start need be drawn as a matrix.
+    """
+    z = torch.randn(config.draws, config.m, generator=generator)
+    signs = torch.randint(0, 2, (config.draws, config.m), generator=generator).float() * 2 - 1
+    radius = config.reach * config.weight_radius
+    tables = zip(z, signs, strict=True)
+    supremum = [float(_supremum(start.replace(a=a), row.unsqueeze(0), radius)) for row, a in tables]
+    # x and a delta orthogonal to x + delta, which opens the angle arcsin |delta|.
+    tau = min(1.0, config.reach * config.tau)
+    first, second = torch.linalg.qr(torch.randn(config.d, 2, generator=generator)).Q.T
+    moved = math.sqrt(1 - tau**2) * first + tau * second
+    return {
+        "value_draws": supremum,
+        "start_draws": ((torch.relu(z) * signs).sum(dim=1).abs() * start.scale).tolist(),
+        "switch_draws": (z.abs() <= radius).sum(dim=1).tolist(),
+        "sign_changes": int((((start.W @ first) > 0) != ((start.W @ moved) > 0)).sum()),
+    }
+
+
 def _measure(
     config: LemmasConfig, start: TwoLayer, net: TwoLayer, test: Samples, generator: torch.Generator
 ) -> dict[str, float]:
     # The same images for every seed and width, so that cells differ by their nets alone.
     order = torch.randperm(len(test), generator=torch.Generator().manual_seed(0))[: config.n_test]
-    x, radius = test.x[order], config.weight_radius
+    x, radius = test.x[order], config.reach * config.weight_radius
     z0, z = start.preactivations(x), net.preactivations(x)
     f, gradient = net.value_and_input_gradient(x)
     few = x[: config.adversaries]
-    change = float(largest_gradient_change(net, x, config.tau, generator=generator, starts=3, steps=8).max())
-    nearby = can_switch_nearby(start.W, z0, config.tau, radius)
+    change = float(
+        largest_gradient_change(
+            net, x, config.reach * config.tau, generator=generator, starts=3, steps=8
+        ).max()
+    )
+    nearby = can_switch_nearby(start.W, z0, config.reach * config.tau, radius)
     return {
         "can_switch": float((z0.abs() <= radius).sum(dim=1).max()),
         "can_switch_nearby": float(nearby.sum(dim=1).max()),
@@ -181,7 +224,7 @@ def _measure(
         "gradient_change": change,
         "gradient_change_all": change,
         "subset": max(_subset(start, point, radius) for point in few),
-        **_single_step(net, x, f, gradient, generator),
+        **_single_step(net, x, f, gradient, generator, constant=config.kappa == "none"),
     }
 
 
@@ -229,7 +272,14 @@ def _subset(start: TwoLayer, x: Tensor, weight_radius: float) -> float:
 
 
 def _single_step(
-    net: TwoLayer, x: Tensor, f: Tensor, gradient: Tensor, generator: torch.Generator, rounds: int = 2
+    net: TwoLayer,
+    x: Tensor,
+    f: Tensor,
+    gradient: Tensor,
+    generator: torch.Generator,
+    *,
+    constant: bool,
+    rounds: int = 2,
 ) -> dict[str, float]:
     r"""The proof's explicit step, with kappa over the step's own ball and on its ray.
 
@@ -253,6 +303,8 @@ def _single_step(
         kappa = largest_gradient_change(net, x, length, generator=generator, starts=2, steps=6) / size
         length = 2 * value / size / (1 - kappa).clamp_min(0.05)
     certified, on_ray = certified_step(net, x)
+    if constant:  # the control: the step that would do if the gradient did not change
+        certified = (2 * value / size).to(certified)
     usable = certified <= 1
     moved = x - (torch.sign(f) * torch.where(usable, certified, 0.0).to(f) / size).unsqueeze(1) * gradient
     # Rounding of single precision: values of the net are sums of m terms of order 1/sqrt m.

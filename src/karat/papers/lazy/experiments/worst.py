@@ -2,17 +2,19 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Annotated, Any
+from dataclasses import dataclass, fields, replace
+from typing import Annotated, Any, Literal
 
 import torch
 from annotated_types import MinLen
 from torch import Tensor
 
 from karat.core.ranges import Count, NonNegative, Positive, settings
-from karat.nets import init
+from karat.nets import TwoLayer
 from karat.papers.lazy.bounds import sharp_flip_length
 from karat.papers.lazy.experiments.smallest_flips import smallest_flips
+from karat.papers.lazy.experiments.start import Rows, draw_start
+from karat.papers.lazy.experiments.subset import subset_ceiling
 from karat.probes.weight_adversary import WorstNet, longest_flip, smallest_gradient
 from karat.study.experiment import Experiment, Preset
 from karat.study.result import Undefined
@@ -21,7 +23,7 @@ from karat.study.result import Undefined
 @dataclass(frozen=True, kw_only=True)
 @settings
 class WorstConfig:
-    """Settings of one cell: a start W0 and a few inputs fixed before it.
+    """Settings of one cell: a few inputs, and a start W0 drawn after them.
 
     Args:
         d: input dimension.
@@ -31,6 +33,11 @@ class WorstConfig:
         gradients: how many of them an adversary against the gradient sees, too.
         steps: of the ascent over the weights.
         scales: factors r of the cone, W -> r W.
+        C2: of the theorem's step size C2/|grad f|^2.
+        fresh_starts: whether every input has a start of its own, so that the inputs are independent draws.
+        rows: of the start; "unit" is a control whose rows do not grow with d.
+        adversary: "none" is a control in which the start stands for the worst net.
+        bias: control: whether the nets of the cone have biases, which do not scale with W.
     """
 
     d: Count
@@ -40,6 +47,11 @@ class WorstConfig:
     gradients: Count = 3
     steps: Count = 16
     scales: Annotated[tuple[Positive, ...], MinLen(1)] = (0.1, 10.0)
+    C2: Positive = 4.0
+    fresh_starts: bool = False
+    rows: Rows = "gaussian"
+    adversary: Literal["ascent", "none"] = "ascent"
+    bias: bool = False
 
 
 _NEVER = "infinite where no step along the gradient flips the net"
@@ -56,7 +68,9 @@ class WorstResult:
         value: |f| of the net with that flip.
         gradient: gradient norm of that net.
         sharp: longest flip of the ball to first order, in closed form.
+        flipped: whether the step C2/|grad f|^2 flips the start as well as the net with the longest flip.
         smallest_gradient: smallest gradient norm found over the ball, for the first `gradients` inputs.
+        gradient_floor: for the same inputs, a certified lower bound on the gradient of every net of the ball.
         gradient_at_start: norm of the gradient of W0 across x.
         cone_change: largest relative change of a longest flip when its net is rescaled.
     """
@@ -67,7 +81,9 @@ class WorstResult:
     value: list[float]
     gradient: Annotated[list[float], Undefined("no net of the ball has a flip longer than 0")]
     sharp: Annotated[list[float], Undefined("infinite where the ball can cancel the whole gradient")]
+    flipped: list[bool]
     smallest_gradient: list[float]
+    gradient_floor: list[float]
     gradient_at_start: list[float]
     cone_change: Annotated[
         float, Undefined("infinite where a net flips and a rescaled copy of it never does")
@@ -83,19 +99,40 @@ def run(config: WorstConfig, generator: torch.Generator) -> WorstResult:
     """
     x = torch.randn(config.points, config.d, generator=generator)
     x = x / torch.linalg.vector_norm(x, dim=1, keepdim=True)
-    net = init.gaussian(config.d, config.m, generator=generator, dtype=torch.float32)
+    groups = x.split(1) if config.fresh_starts else (x,)
+    parts: list[WorstResult] = []
+    for group in groups:
+        start = draw_start(config.d, config.m, config.rows, generator=generator)
+        b = torch.randn(config.m, generator=generator) if config.bias else None
+        left = config.gradients - sum(len(part.smallest_gradient) for part in parts)
+        parts.append(_at_start(config, start, group, b, left))
+    lists = [field.name for field in fields(WorstResult) if field.name != "cone_change"]
+    return WorstResult(
+        **{name: [value for part in parts for value in getattr(part, name)] for name in lists},
+        cone_change=max(part.cone_change for part in parts),
+    )
+
+
+def _at_start(config: WorstConfig, net: TwoLayer, x: Tensor, b: Tensor | None, gradients: int) -> WorstResult:
+    """Everything about the inputs that share a start; `gradients` of them meet the second adversary."""
     radius = config.C0 / math.sqrt(config.m)
     value, gradient = net.value_and_input_gradient(x)
     # <x, grad f> = f, since f is homogeneous.
     across = torch.linalg.vector_norm(gradient - value.unsqueeze(1) * x, dim=1)
-    worst_nets = [longest_flip(net, point, radius, steps=config.steps) for point in x]
-    changes = [
-        _cone_change(worst, point, scale)
-        for worst, point in zip(worst_nets, x, strict=True)
-        for scale in config.scales
+    at_start = smallest_flips(net, x)
+    if config.adversary == "ascent":
+        worst_nets = [longest_flip(net, point, radius, steps=config.steps) for point in x]
+    else:
+        columns = zip(at_start.length.tolist(), value.tolist(), at_start.gradient.tolist(), strict=True)
+        worst_nets = [WorstNet(net, *column) for column in columns]
+    pairs = list(zip(worst_nets, x, strict=True))
+    changes = [_cone_change(worst, point, scale, b) for worst, point in pairs for scale in config.scales]
+    flipped = [
+        _flips(net, point, config.C2) and _flips(worst.net, point, config.C2) for worst, point in pairs
     ]
+    few = x[:gradients]
     return WorstResult(
-        at_start=smallest_flips(net, x).length.tolist(),
+        at_start=at_start.length.tolist(),
         start_value=value.abs().tolist(),
         worst=[worst.length for worst in worst_nets],
         value=[abs(worst.value) for worst in worst_nets],
@@ -103,18 +140,63 @@ def run(config: WorstConfig, generator: torch.Generator) -> WorstResult:
         sharp=[
             sharp_flip_length(abs(float(f)), float(g), config.C0) for f, g in zip(value, across, strict=True)
         ],
-        smallest_gradient=[smallest_gradient(net, point, radius) for point in x[: config.gradients]],
+        flipped=flipped,
+        smallest_gradient=[smallest_gradient(net, point, radius) for point in few],
+        gradient_floor=[gradient_floor(net, point, radius) for point in few],
         gradient_at_start=across.tolist(),
         cone_change=max(0.0, *changes),
     )
 
 
-def _cone_change(worst: WorstNet, x: Tensor, scale: float) -> float:
-    """Relative change of the flip length at x from W to scale W."""
-    rescaled = worst.net.replace(W=scale * worst.net.W)
-    length = float(smallest_flips(rescaled, x.unsqueeze(0)).length)
+def _flips(net: TwoLayer, x: Tensor, C2: float) -> bool:
+    """Whether one gradient step of size C2/|grad f|^2 changes the sign of the net."""
+    value, gradient = net.value_and_input_gradient(x.unsqueeze(0))
+    squared = float(gradient.square().sum())
+    if squared == 0:
+        return False
+    moved = x - torch.sign(value) * C2 / squared * gradient[0]
+    return bool(torch.sign(net(moved.unsqueeze(0))) != torch.sign(value))
+
+
+def gradient_floor(net: TwoLayer, x: Tensor, weight_radius: float) -> float:
+    r"""Return a certified lower bound on the gradient at x of every net of the ball.
+
+    Rows that move by at most V change the part of the gradient across x by at most :math:`V/\sqrt m` each,
+    and only neurons with :math:`|\langle w_s, x \rangle| \le V` can switch:
+
+    .. math:: \|\nabla f(x; W)\| \ge \|P \nabla f(x; W_0)\| - \frac{V}{\sqrt m}
+        \#\{s : \langle w_s, x \rangle > -V\}
+        - \frac{1}{\sqrt m} \max_S \Big\| \sum_{s \in S} \pm P w_s \Big\|.
+
+    Args:
+        net: the start, without biases.
+        x: (d,) one input of length 1.
+        weight_radius: V, how far a row may move.
+
+    Ref: lazy, Lem B.7
+    """
+    z = net.W @ x
+    rows_across = net.W - torch.outer(z, x)
+    signed = net.a.unsqueeze(1) * rows_across
+    at_start = float(torch.linalg.vector_norm(signed[z > 0].sum(dim=0)))
+    moved = weight_radius * int((z > -weight_radius).sum())
+    near = z.abs() <= weight_radius
+    # An active neuron takes its row away when it switches, an inactive one adds it.
+    switched = torch.where(z[near] > 0, -1.0, 1.0).unsqueeze(1) * signed[near]
+    return net.scale * (at_start - moved - subset_ceiling(switched))
+
+
+def _cone_change(worst: WorstNet, x: Tensor, scale: float, b: Tensor | None) -> float:
+    """Relative change of the flip length at x from W to scale W, with biases b that stay as they are."""
+    inside = worst.length if b is None else _flip_length(worst.net.replace(b=b), x)
+    rescaled = worst.net.replace(W=scale * worst.net.W, **({} if b is None else {"b": b}))
+    length = _flip_length(rescaled, x)
     # Equal lengths may both be infinite, or 0 where the ball is the start and f = 0.
-    return 0.0 if length == worst.length else abs(length / worst.length - 1)
+    return 0.0 if length == inside else abs(length / inside - 1)
+
+
+def _flip_length(net: TwoLayer, x: Tensor) -> float:
+    return float(smallest_flips(net, x.unsqueeze(0)).length)
 
 
 def _window(dimensions: tuple[int, ...], C0: float) -> tuple[Mapping[str, Any], ...]:
@@ -135,19 +217,19 @@ WINDOW = Experiment(
     paper="lazy",
     presets={
         "tiny": Preset(
-            config=WorstConfig(d=16, m=776, C0=1.0, points=2, steps=6),
+            config=WorstConfig(d=16, m=776, C0=1.0, points=2, steps=6, fresh_starts=True),
             points=_window((12, 16, 25, 36), 1.0),
             seeds=2,
             cell_seconds=0.1,
         ),
         "quick": Preset(
-            config=WorstConfig(d=25, m=2264, C0=1.0, points=6, gradients=1, steps=8),
+            config=WorstConfig(d=25, m=2264, C0=1.0, points=8, gradients=1, steps=8, fresh_starts=True),
             points=_window((25, 36, 64), 1.0),
             seeds=5,
             cell_seconds=0.9,
         ),
         "full": Preset(
-            config=WorstConfig(d=25, m=2264, C0=1.0, points=20, steps=60),
+            config=WorstConfig(d=25, m=2264, C0=1.0, points=20, steps=60, fresh_starts=True),
             points=(
                 *_window((16, 25, 36, 49, 64, 100, 144), 1.0),
                 *_window((16, 25, 36, 49, 64, 100, 144), 3.0),
@@ -181,6 +263,36 @@ WORST = Experiment(
             points=(*_one_width((*_D, 1600, 3136), 4000, 1.0), *_one_width((*_D, 1600, 3136), 4000, 10.0)),
             seeds=10,
             cell_seconds=60,
+        ),
+    },
+    run=run,
+)
+
+# The longest flip is not asked for, only the smallest gradient.
+_GRADIENTS_ONLY = WorstConfig(d=25, m=1000, C0=10.0, adversary="none", fresh_starts=True)
+
+WIDE = Experiment(
+    name="lazy.lem4.2",
+    title="Does a wider net keep its gradient at least sqrt(d)/4 over the ball of the figures, at a small d?",
+    paper="lazy",
+    presets={
+        "tiny": Preset(
+            config=replace(_GRADIENTS_ONLY, m=200, points=2),
+            grid={"m": (200, 1000)},
+            seeds=2,
+            cell_seconds=0.1,
+        ),
+        "quick": Preset(
+            config=_GRADIENTS_ONLY,
+            grid={"m": (1000, 10_000, 100_000)},
+            seeds=3,
+            cell_seconds=0.5,
+        ),
+        "full": Preset(
+            config=replace(_GRADIENTS_ONLY, points=10, gradients=10),
+            grid={"d": (25, 49), "m": (1000, 10_000, 100_000, 1_000_000)},
+            seeds=10,
+            cell_seconds=20,
         ),
     },
     run=run,

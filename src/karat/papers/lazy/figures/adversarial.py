@@ -8,15 +8,10 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from karat.papers.lazy.bounds import CONSTANTS
-from karat.papers.lazy.checks.adversarial import LEVELS, TrainedRun, enclosure, robust_accuracy
-from karat.papers.lazy.experiments.adversarial import (
-    ALGORITHM,
-    BEYOND,
-    BRACKET,
-    COROLLARY,
-    MOVEMENT,
-    RADIUS,
-)
+from karat.papers.lazy.checks.adversarial import LEVELS
+from karat.papers.lazy.checks.corollary import enclosure
+from karat.papers.lazy.checks.trained import TrainedRun, robust_accuracy
+from karat.papers.lazy.experiments.adversarial import ALGORITHM, BEYOND, BRACKET, MOVEMENT, RADIUS
 from karat.papers.lazy.experiments.adversarial_training import (
     AdversarialTrainingConfig,
     AdversarialTrainingResult,
@@ -129,8 +124,8 @@ def draw_movement(runs: TrainedRuns) -> list[Picture]:
     finish(ax, x=r"movement allowed $C_0 = V\sqrt{m}$", y="robust test accuracy")
     config = runs[0].config
     caption = (
-        f"d = {config.d}, radius {config.tau:.2g}. The widths fall on one curve: the transition scales as "
-        f"1/sqrt(m). {seeds_note(runs)}"
+        f"d = {config.d}, radius {config.tau:.2g}. If the transition scales as 1/sqrt(m) the widths fall on "
+        f"one curve. {seeds_note(runs)}"
     )
     return [Picture("Movement that robustness needs", caption, figure)]
 
@@ -256,7 +251,6 @@ FIGURES = (
     Drawing(RADIUS, draw_radius),
     Drawing(MOVEMENT, draw_movement),
     Drawing(BRACKET, draw_bracket),
-    Drawing(COROLLARY, draw_bracket),
     Drawing(BEYOND, draw_beyond),
     Drawing(ALGORITHM, draw_algorithm),
 )

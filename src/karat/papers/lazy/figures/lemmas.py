@@ -65,6 +65,8 @@ def draw_lemmas(runs: Runs[LemmasConfig, LemmasResult]) -> list[Picture]:
 
     Ref: lazy, App B
     """
+    # Controls break the lemmas on purpose: they are no part of the picture.
+    runs = Runs(run for run in runs if run.config.reach == 1)
     if not runs:
         return []
     by_size = sorted(grouped(runs, lambda run: (run.config.m, run.config.d)).items())

@@ -1,0 +1,101 @@
+"""Checks of what the projection and the printed attack of Algorithm 1 do to robustness."""
+
+import math
+from collections.abc import Sequence
+
+from karat.papers.lazy.checks.made_up import trained_runs
+from karat.papers.lazy.checks.trained import NO_TRAINING, TrainedRun, robust_accuracy
+from karat.papers.lazy.experiments.adversarial import ALGORITHM, BEYOND
+from karat.study.check import Check
+from karat.study.finding import ACCURACY, Finding, Margin, Unit
+from karat.study.judging import Undecided, all_of, bound, equal, noted
+from karat.study.run import grouped
+
+SUCCEEDS = 0.9
+"""Robust accuracy that is called success: the corollary grants at most 0.1 to every net of the ball."""
+
+VISIBLE = Margin(0.05, "a twentieth is about what one would notice in a figure of accuracies")
+GAIN = Unit("difference of accuracies", -1.0, 1.0)
+
+
+def _beyond(runs: Sequence[TrainedRun]) -> Finding:
+    """Robust accuracy without the projection, and what it gains over the ball, at the largest dimension."""
+    # The sentence is about d = 784; in small dimensions the ball is no obstacle.
+    d = max(run.config.d for run in runs)
+    gains, accuracies = [], []
+    for cells in grouped([run for run in runs if run.config.d == d], lambda run: run.seed).values():
+        free = [run for run in cells if math.isinf(run.config.C0)]
+        inside = [run for run in cells if math.isfinite(run.config.C0)]
+        if free and not inside:
+            raise Undecided("a net trained without projection has none inside the ball beside it.")
+        if free:
+            # The ball of the figures; larger ones are on the way out of the lazy regime.
+            smallest = min(inside, key=lambda run: run.config.C0)
+            gains.append(robust_accuracy(free[0]) - robust_accuracy(smallest))
+            accuracies.append(robust_accuracy(free[0]))
+    success = bound(accuracies, "at least", SUCCEEDS, ACCURACY)
+    gain = bound(gains, "at least", 0.0, GAIN)
+    return all_of(
+        noted(success, f"d = {d}: robust accuracy without projection {success}."),
+        noted(gain, f"Its gain over the ball: {gain}."),
+    )
+
+
+def _reading(run: TrainedRun) -> tuple[str, str]:
+    return run.config.line4, run.config.project
+
+
+def _line4(runs: Sequence[TrainedRun]) -> Finding:
+    """Robust accuracy that the printed line 4 loses against the iterated attack, which must have some."""
+    # Equal seeds share start and images, so that readings are compared seed by seed.
+    readings = grouped(runs, _reading)
+    accuracy = {
+        reading: {run.seed: robust_accuracy(run) for run in cells} for reading, cells in readings.items()
+    }
+    pgd = accuracy.get(("iterated", "step"), {})
+
+    def gain_over_pgd(reading: tuple[str, str]) -> list[float]:
+        other = accuracy.get(reading, {})
+        return [other[seed] - pgd[seed] for seed in sorted(pgd.keys() & other.keys())]
+
+    moved = equal(gain_over_pgd(("iterated", "epoch")), 0.0, VISIBLE, GAIN)
+    return noted(
+        all_of(
+            equal(gain_over_pgd(("printed", "step")), 0.0, VISIBLE, GAIN),
+            bound(list(pgd.values()), "at least", 0.5, ACCURACY),
+        ),
+        f"Projecting once an epoch instead of every step changes robust accuracy by {moved}.",
+    )
+
+
+def _free(accuracy: float) -> list[TrainedRun]:
+    return trained_runs([({"side": 28, "C0": 10.0}, 0.5), ({"side": 28, "C0": math.inf}, accuracy)])
+
+
+def _printed(accuracy: float) -> list[TrainedRun]:
+    iterated = [({"side": 10, "project": project}, 0.7) for project in ("step", "epoch")]
+    return trained_runs([*iterated, ({"side": 10, "line4": "printed"}, accuracy)])
+
+
+CHECKS = (
+    Check(
+        claim_id="lazy.sec5.2.beyond",
+        experiment=BEYOND,
+        evaluate=_beyond,
+        satisfied=_free(0.98),
+        violated=_free(0.3),
+        controls=(NO_TRAINING,),
+        reading="The same training without projection, at a radius where the ball is an obstacle. Success is "
+        "a robust accuracy of 0.9, and it must be a gain over the ball.",
+    ),
+    Check(
+        claim_id="lazy.alg1.line4",
+        experiment=ALGORITHM,
+        evaluate=_line4,
+        satisfied=_printed(0.7),
+        violated=_printed(0.3),
+        controls=(NO_TRAINING,),
+        reading="Line 4 as printed takes every gradient at x, so that its 100 iterations are one "
+        "step of 2.5 R/100. The iterated attack must make nets robust at all, or nothing is compared.",
+    ),
+)
