@@ -133,9 +133,7 @@ EXIT = Experiment(
     presets={
         "tiny": Preset(config=TINY, grid={"R": (0.3, 1.0)}, seeds=2, cell_seconds=0.2),
         "quick": Preset(
-            config=TwoLayerConfig(
-                m=512, R=1.0, n=6, K=6, lr=0.05, steps=680, activation="smooth_leaky_relu"
-            ),
+            config=TwoLayerConfig(m=512, R=1.0, n=6, K=6, lr=0.05, steps=680, activation="smooth_leaky_relu"),
             grid={"R": (0.5, 1.0), "attack": ("worst", "random")},
             seeds=3,
             cell_seconds=0.6,

@@ -215,6 +215,31 @@ KERNEL = Experiment(
     run=run,
 )
 
+# A ridge keeps the norm small, and with it what the function can do between the points of the lattice.
+_ROBUST = KernelConfig(
+    activation="smoothed_relu", n=4, tau=0.1, cover=80, fresh=120, draws=1000, ridge=1e-3, rings=48
+)
+
+ROBUST = Experiment(
+    name="convergence.robust",
+    title="Is there a function of the tangent kernel's space that is certified robust on all caps?",
+    paper="convergence",
+    presets={
+        "tiny": Preset(config=replace(_ROBUST, cover=20, rings=24), seeds=2, cell_seconds=0.1),
+        "quick": Preset(config=_ROBUST, seeds=4, cell_seconds=0.3),
+        "full": Preset(
+            config=replace(_ROBUST, rings=72),
+            grid={
+                "activation": ("smoothed_relu", "softplus", "smooth_leaky_relu"),
+                "tau": (0.05, 0.1, 0.15),
+            },
+            seeds=10,
+            cell_seconds=3,
+        ),
+    },
+    run=run,
+)
+
 _PARITY = KernelConfig(activation="relu", cover=40, draws=10_000)
 
 PARITY = Experiment(

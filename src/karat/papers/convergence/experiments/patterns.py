@@ -1,8 +1,8 @@
 r"""How many activation signs the weights of a ball can change at most: exactly, by a sort.
 
-A row must move by its own distance :math:`|z_r| = |\langle w_r, x \rangle|` from the kink to change its sign, so
-that the ball of radius R changes the k signs of smallest :math:`|z_r|` as long as the sum of their squares is
-at most :math:`R^2`.
+A row must move by its own distance :math:`|z_r| = |\langle w_r, x \rangle|` from the kink to change its sign,
+so that the ball of radius R changes the k signs of smallest :math:`|z_r|` as long as the sum of their squares
+is at most :math:`R^2`.
 """
 
 from dataclasses import dataclass

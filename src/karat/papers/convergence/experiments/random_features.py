@@ -1,4 +1,4 @@
-r"""The finite sums of the proof for a function of known norm, a section of the kernel, certified on the circle.
+r"""The finite sums of the proof for a function of known norm, certified on the circle.
 
 A section :math:`g = K(x_1, \cdot)` has :math:`\|g\|_{RF} = \sup_z |\varphi'(z)| = 1`, so that the bounds say
 something at widths that can be run; those of robust interpolants exceed the functions themselves.
