@@ -83,24 +83,26 @@ def _gap_at_one_depth(cells: Sequence[DeepRun]) -> Finding:
 
 def _start_lengths(runs: Sequence[DeepRun]) -> Finding:
     """Lengths of layers and preactivations of a wide start as printed."""
-    finding = _farthest_length(runs, state_unit=1.0, bar_unit=1.0)
+    if not runs:
+        raise Undecided("no run was found")
+    finding = _distance_from_one(runs, state_unit=1.0, bar_unit=1.0)
     states = [length for run in runs for length in (run.result.wide_low, run.result.wide_high)]
     bars = [length for run in runs for length in (run.result.wide_bar_low, run.result.wide_bar_high)]
     return noted(
         finding,
-        f"At m = {WIDE} layers have lengths in [{min(states):.2f}, {max(states):.2f}], preactivations in "
-        f"[{min(bars):.2f}, {max(bars):.2f}].",
+        f"Largest distance of a length from 1. At m = {WIDE} layers have lengths in [{min(states):.2f}, "
+        f"{max(states):.2f}], preactivations in [{min(bars):.2f}, {max(bars):.2f}].",
     )
 
 
 def _repaired_lengths(runs: Sequence[DeepRun]) -> Finding:
     """The same with A from N(0, 1/m), which divides all lengths by sqrt 2, and preactivations over sqrt 2."""
-    return _farthest_length(runs, state_unit=math.sqrt(2), bar_unit=2.0)
+    return _distance_from_one(runs, state_unit=math.sqrt(2), bar_unit=2.0)
 
 
-def _farthest_length(runs: Sequence[DeepRun], *, state_unit: float, bar_unit: float) -> Finding:
-    """For every seed the length that is farthest from 1, in the units given."""
-    farthest = []
+def _distance_from_one(runs: Sequence[DeepRun], *, state_unit: float, bar_unit: float) -> Finding:
+    """For every seed the largest distance of a length from 1, in the units given."""
+    distances = []
     # Starts of one seed share their randomness: they are no independent evidence, and count once.
     for same in grouped(runs, lambda run: run.seed).values():
         lengths = [
@@ -112,14 +114,16 @@ def _farthest_length(runs: Sequence[DeepRun], *, state_unit: float, bar_unit: fl
             )
             for length in (low, high)
         ]
-        farthest.append(max(lengths, key=lambda length: abs(length - 1)))
-    return equal(farthest, 1.0, THIRD, LENGTH)
+        distances.append(max(abs(length - 1) for length in lengths))
+    return equal(distances, 0.0, THIRD, LENGTH)
 
 
 def _shift(runs: Sequence[DeepRun]) -> Finding:
     """The two nets of Lemma A.4 agree up to rounding in every layer, and W_1 moves by O(|x - x'|)."""
+    if not runs:
+        raise Undecided("no run was found")
     differences = [d for run in runs for d in (run.result.equivalence, run.result.shift_layers)]
-    depth = min((run.config.depth for run in runs), default=1)
+    depth = min(run.config.depth for run in runs)
     same_depth = [run for run in runs if run.config.depth == depth]
     m, lengths = curves(same_depth, lambda run: run.config.m, lambda run: run.result.shift_length)
     return noted(

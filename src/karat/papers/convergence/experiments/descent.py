@@ -102,7 +102,7 @@ _QUADRATIC = TwoLayerConfig(
     rows="sphere",
     data="apart",
     lr=0.05,
-    steps=640,
+    steps=2000,
 )
 # Caps apart up to sign, and antipodal caps with equal labels: the assumption allows both.
 _BOTH: tuple[dict[str, Any], ...] = ({"data": "apart"}, {"data": "ring", "n": 8})
@@ -115,9 +115,9 @@ QUADRATIC = Experiment(
         "tiny": Preset(
             config=replace(_QUADRATIC, m=64, n=4, K=5, steps=150), points=_BOTH, seeds=2, cell_seconds=0.3
         ),
-        "quick": Preset(config=_QUADRATIC, points=_BOTH, seeds=6, cell_seconds=0.4),
+        "quick": Preset(config=_QUADRATIC, points=_BOTH, seeds=6, cell_seconds=0.9),
         "full": Preset(
-            config=replace(_QUADRATIC, m=23_026, tol=0.1, K=40, steps=3036),
+            config=replace(_QUADRATIC, m=23_026, tol=0.1, K=40, steps=10_000),
             points=_BOTH,
             seeds=10,
             cell_seconds=120,

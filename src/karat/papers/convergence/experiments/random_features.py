@@ -41,7 +41,7 @@ class FeaturesConfig:
 
     m: Pairs
     sigma: Positive = 0.3
-    points: Count = 1000
+    points: Count = 400
     p_fail: Inside = 0.01
     construction: Construction = "corrected"
     features: Literal["drawn", "zero", "minus"] = "drawn"
@@ -142,7 +142,7 @@ FEATURES = Experiment(
             cell_seconds=0.05,
         ),
         "quick": Preset(
-            config=FeaturesConfig(m=1000), grid={"m": (1000, 4000, 16_000)}, seeds=5, cell_seconds=0.2
+            config=FeaturesConfig(m=1000), grid={"m": (1000, 4000, 16_000)}, seeds=5, cell_seconds=0.3
         ),
         "full": Preset(
             config=FeaturesConfig(m=1000, points=4000),
