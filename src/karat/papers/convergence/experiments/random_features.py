@@ -14,15 +14,19 @@ from torch import Tensor
 from karat.core.kernels import gram, profile_of
 from karat.core.ranges import Count, Inside, Pairs, Positive, settings
 from karat.core.smoothings import SmoothedRelu
-from karat.nets import init
+from karat.nets import TwoLayer, init
 from karat.papers.convergence.bounds import built_error_bound, finite_sum_bound
 from karat.papers.convergence.experiments.activations import smoothed_relu_lipschitz
 from karat.papers.convergence.experiments.built import Construction, build
 from karat.probes.kernel_interpolation import KernelFunction
+from karat.probes.movement import row_movement
 from karat.study.experiment import Experiment, Preset
 
 DIMENSION = 2
 """On the circle a thousand points come within a few thousandths of all others: suprema are certified."""
+
+FACTORS = {"drawn": 1.0, "zero": 0.0, "minus": -1.0}
+"""What the finite sum is multiplied with."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,45 +86,47 @@ def run(config: FeaturesConfig, generator: torch.Generator) -> FeaturesResult:
 
     Ref: convergence, Prop C.1; convergence, Eq 19
     """
-    activation = SmoothedRelu(config.sigma)
     C = max(1.0, smoothed_relu_lipschitz(config.sigma))
     turns = 2 * math.pi * torch.arange(config.points, dtype=torch.float64) / config.points
     x = torch.stack([torch.cos(turns), torch.sin(turns)], dim=1)
-    g = KernelFunction(activation, x[:1], torch.ones(1, dtype=torch.float64))
-    start = init.paired(
+    g = KernelFunction(SmoothedRelu(config.sigma), x[:1], torch.ones(1, dtype=torch.float64))
+    start = _draw_start(config, generator)
+    net, half = build(start, g, config.construction), config.m // 2
+    c = FACTORS[config.features] * g.density(start.W[:half]) / half
+    finite_sum = (start.activation.derivative(x @ start.W[:half].T) * (x @ c.T)).sum(dim=1)
+    target, spacing = g(x), math.pi / config.points
+    features_error, net_error = (float((f - target).abs().max()) for f in (finite_sum, net(x)))
+    between = _between(g, spacing)
+    twins = net.W[:half], net.W[half:]
+    longer = torch.maximum(*(torch.linalg.vector_norm(rows, dim=1) for rows in twins))
+    apart = torch.linalg.vector_norm(twins[0] - twins[1], dim=1) * net.scale
+    lengths = torch.linalg.vector_norm(start.W[:half], dim=1)
+    return FeaturesResult(
+        size=float(target.abs().max()),
+        features_error=features_error,
+        features_certified=features_error + between + spacing * _slope(c.norm(dim=1), lengths, C),
+        features_bound=finite_sum_bound(1.0, half, DIMENSION, C, config.p_fail),
+        net_error=net_error,
+        net_certified=net_error + between + spacing * _slope(apart, longer, C),
+        net_bound=built_error_bound(1.0, config.m, DIMENSION, C, config.p_fail),
+        row_radius=row_movement(net, start) * math.sqrt(config.m),
+    )
+
+
+def _draw_start(config: FeaturesConfig, generator: torch.Generator) -> TwoLayer:
+    return init.paired(
         DIMENSION,
         config.m,
         generator=generator,
         sd_W=1.0,
         scale=1 / math.sqrt(config.m),
-        activation=activation,
-    )
-    net, half = build(start, g, config.construction), config.m // 2
-    factor = {"drawn": 1.0, "zero": 0.0, "minus": -1.0}[config.features]
-    c = factor * g.density(start.W[:half]) / half
-    finite_sum = (activation.derivative(x @ start.W[:half].T) * (x @ c.T)).sum(dim=1)
-    longer = torch.maximum(*(torch.linalg.vector_norm(twins, dim=1) for twins in net.W.split(half)))
-    moved = torch.linalg.vector_norm(net.W - start.W, dim=1)
-    apart = (net.W[:half] - net.W[half:]).norm(dim=1) * net.scale
-    target, between = g(x), _between(g, math.pi / config.points)
-    spacing = math.pi / config.points
-    features_error = float((finite_sum - target).abs().max())
-    net_error = float((net(x) - target).abs().max())
-    return FeaturesResult(
-        size=float(target.abs().max()),
-        features_error=features_error,
-        features_certified=features_error + between + spacing * _slope(c.norm(dim=1), start.W[:half], C),
-        features_bound=finite_sum_bound(1.0, half, DIMENSION, C, config.p_fail),
-        net_error=net_error,
-        net_certified=net_error + between + spacing * float((apart * (1 + C * longer)).sum()),
-        net_bound=built_error_bound(1.0, config.m, DIMENSION, C, config.p_fail),
-        row_radius=float(moved.max()) * math.sqrt(config.m),
+        activation=SmoothedRelu(config.sigma),
     )
 
 
-def _slope(lengths: Tensor, rows: Tensor, C: float) -> float:
-    """Lipschitz constant of a finite sum on the circle."""
-    return float((lengths * (1 + C * torch.linalg.vector_norm(rows, dim=1))).sum())
+def _slope(coefficients: Tensor, rows: Tensor, C: float) -> float:
+    """Lipschitz constant of a finite sum on the circle, from lengths of its coefficients and rows."""
+    return float((coefficients * (1 + C * rows)).sum())
 
 
 def _between(g: KernelFunction, angle: float) -> float:
