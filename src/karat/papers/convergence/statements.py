@@ -20,60 +20,102 @@ def3.4 | Def 3.4 | 104 | definition
 thm4.1 | Thm 4.1 | 134 | upper
   Projected gradient descent in the per-layer ball of radius R/sqrt(m), m >= R^9 depth^16/tol^7, lr ~ tol/(m
   depth^2), reaches min_t L_A(W_t) <= min over the ball of L_* + tol for any attack A.
+  uses: convergence.lemA.2, convergence.lemA.4, convergence.eq10
 lemA.2 | Lem A.2 | 363 | tight
-  At the start every layer has length in [2/3, 4/3] for a unit input.
+  At the start every layer x^(h) and every preactivation has length in [2/3, 4/3] for a unit input, with A
+  from N(0, 2/m) as printed.
+lemA.2.repaired | Lem A.2 | 363 | tight
+  With A from N(0, 1/m) every layer has length in [2/3, 4/3], and every preactivation sqrt(2) times such a
+  length: W_h from N(0, 2/m) makes it so whatever A is.
+  origin: karat
+  supersedes: convergence.lemA.2
 lemA.4 | Lem A.4 | 379 | tight
-  A shift of the input equals a rank-one change of W_1: outputs of the two nets agree.
+  A shift of the input equals a rank-one change of W_1 of length O(|x - x'|): all layers of both nets agree.
+  uses: convergence.lemA.2
 eq10 | Eq 10 | 413 | upper
   At most O(depth (R/sqrt(m))^(2/3)) of the activation signs change within the ball, so m^(-1/3) in the width.
+  uses: convergence.lemA.4
 thm5.1 | Thm 5.1 | 180 | upper
   Two-layer nets with a smooth activation and m >= R^4/tol^2 reach the same bound with lr ~ tol and
   sqrt(m)/lr steps, without a projection.
+  uses: convergence.thm5.1.regret, convergence.thm5.1.gap, convergence.thm5.1.exit
+thm5.1.attacks | Thm 5.1 | 180 | upper
+  The bound of Theorem 5.1 holds for every perturbation function alike: identity, one-step, random,
+  discontinuous and worst.
+  origin: karat
+  uses: convergence.thm5.1, convergence.def3.2
 thm5.1.regret | Eq 16 | 551 | upper
   Regret recursion of unprojected training: |W_t - W_*|^2 <= (1 + c lr/sqrt(m)) |W_{t-1} - W_*|^2 + 2 lr
   (L_*(W_*) - L_A(W_{t-1})) + O(lr^2).
 thm5.1.gap | Eq 17 | 567 | upper
   Summed, the recursion bounds the gap: min_{t<T} L_A(W_t) - L_*(W_*) <= O(lr) + c R^2/(sqrt(m) (1 - (1 + c
   lr/sqrt(m))^-T)), which falls like R^2/(lr T) and then like R^2/sqrt(m).
+  uses: convergence.thm5.1.regret
 thm5.1.exit | App B | 543 | qualitative
   Unprojected training either stays within 3R of its start or has met the target loss before it leaves.
+  uses: convergence.thm5.1.gap
 def5.1 | Def 5.1 | 190 | definition
   Neural tangent kernel K(x, x') = <x, x'> E[act'(<w, x>) act'(<w, x'>)] with w from N(0, I).
+def5.1.closed | Def 5.1 | 190 | tight
+  The expectation of the tangent kernel has the closed forms that karat uses for the ReLU, smoothed and
+  quadratic ReLU.
+  origin: karat
+  uses: convergence.def5.1
 asm5.2 | Asm 5.2 | 200 | existence
   The kernel's function space holds an f with |f(x') - y_i| <= tol for every i and every x' in B(x_i).
 thm5.2 | Thm 5.2 | 208 | existence
   For m >= R^4/tol^2 a net with robust training loss L_* <= tol lies within R of the initialisation, R
   depending on data, perturbation set and tol only.
+  uses: convergence.asm5.2, convergence.propC.1, convergence.thm5.2.built
 cor5.1 | Cor 5.1 | 214 | existence
   Adversarial training with lr ~ tol for R^2/(tol lr) steps on m >= R^4/tol^2 neurons reaches min_t L_A <=
   tol.
+  uses: convergence.thm5.1, convergence.thm5.2
 thm5.2.built | Thm 5.2 | 655 | existence
   The robust net of the proof, w_i = w_i0 + a_i sqrt(m/4) c_i and its mirrored twin, built from a kernel
-  function g: sup |f - g| <= C |g|^2/(4 sqrt(m)) + C |g| (2 sqrt(d) + ...)/sqrt(m/2), robust loss certified.
+  function g: sup |f - g| <= C |g|^2/(2 sqrt(m)) + C |g| (2 sqrt(d) + ...)/sqrt(m/2). Printed without the a_i,
+  without which the twins cancel, and with 4 for 2.
+  uses: convergence.propC.1
 propC.1 | Prop C.1 | 593 | upper
   M random features approximate g uniformly to C |g| (2 sqrt(d) + sqrt(2 log(1/p_fail)))/sqrt(M).
 appC.2 | App C.2 | 748 | existence
   With the quadratic ReLU on the sphere of radius sqrt(d), width ~ tol^-(d+1) log(1/tol) and sqrt(m)/lr
-  steps give min_t L_A <= tol without assuming a robust classifier in the kernel's space.
+  steps give min_t L_A <= tol on every data set whose caps of different labels are apart up to sign. False for
+  antipodes of equal labels, where every such net is a quadratic form in its even part.
+  uses: convergence.thm5.1, convergence.lemC.3
+appC.2.apart | App C.2 | 748 | existence
+  The same on data sets without antipodes.
+  origin: karat
+  supersedes: convergence.appC.2
+lemC.3 | Lem C.3 | 744 | existence
+  The kernel's space of the quadratic ReLU holds every smooth even function, so every even degree.
 fn14 | Fn 14 | 697 | qualitative
-  The kernel of the quadratic ReLU contains only even functions beyond low degrees; lifting x to [x, 1] helps.
+  The kernel of the quadratic ReLU contains only even functions beyond low degrees.
 thm6.1 | Thm 6.1 | 252 | lower
-  A class that robustly interpolates any n points more than 2 tau apart has VC dimension >= ceil(n/2) d (it
-  shatters ceil(n/2) clusters of d points), against O(n log n) for ordinary interpolation.
+  A class that robustly interpolates any n points more than 2 tau apart has VC dimension >= floor(n/2) d (it
+  shatters floor(n/2) clusters of d points). The proof opens with ceil(n/2), which is false: the constants +1
+  and -1 interpolate n = 1 point robustly and have VC dimension 1.
+  uses: convergence.appD.constant
 appD.constant | App D | 766 | existence
   Every labelling of a cluster is separated by balls of radius tau when its offset is below tau max(1/gamma_1,
-  ..., 1), as printed; the proof needs the minimum.
+  ..., 1), as printed; with the minimum instead it is true.
 thm6.1.capacity | Sec 6 | 258 | rate
-  Robust interpolation by small nets needs ~ n d parameters, ordinary interpolation ~ n whatever d is.
+  The smallest nets that interpolate robustly have ~ d times as many parameters as those that interpolate.
+  origin: karat
+  uses: convergence.thm6.1
 vs-lazy | Eq 4 | 164 | qualitative
   Does a robust net exist in the lazy ball? Paired initialisation makes grad_x f = 0 at the start and
   removes the ~ sqrt(d/2) gradient on which the lazy theorem rests, so that the smallest flip radius stays
   constant instead of ~ 1/sqrt(d).
+  origin: karat
 vs-lazy.exists | Thm 5.2 | 208 | existence
-  Convergence's side: in the paired ball around the start, however small C0, there is a net that is robust on
-  all training points, and its loss is at most that of the scaled kernel function, log(1 + exp(-C0/|g|)).
+  Convergence's side: in the paired ball around the start, however small C0, there is a net that withstands
+  the attack on all training points.
+  origin: karat
+  uses: convergence.thm5.2
 vs-lazy.none | Eq 4 | 164 | lower
   Lazy's side: no net of the unpaired ball with C0 < tau sqrt(2 d) is robust on all training points; the best
   robust loss of every such net is certified to exceed log 2.
+  origin: karat
 """,
 )

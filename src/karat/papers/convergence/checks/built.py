@@ -1,66 +1,126 @@
 """Checks of the network of the proof: its distance from the kernel function, and its certified loss."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 
-from karat.papers.convergence.checks.averages import mean
 from karat.papers.convergence.experiments.built import BUILT, BuiltConfig, BuiltResult
-from karat.study.claim import Check, Finding
-from karat.study.curves import curves, power, say, with_caveat
-from karat.study.evaluate import upper_bound_finding
-from karat.study.run import Run, grouped
+from karat.papers.convergence.experiments.random_features import FEATURES, FeaturesConfig, FeaturesResult
+from karat.study.check import Check
+from karat.study.control import Control
+from karat.study.curves import curves
+from karat.study.finding import LOSS, RATIO, Finding, Margin
+from karat.study.hypothesis import Condition, is_so, not_checkable
+from karat.study.judging import Undecided, all_of, certified, noted, one_constant, rate, vacuous_if
+from karat.study.run import Run, examples, grouped
 
 BuiltRun = Run[BuiltConfig, BuiltResult]
+FeaturesRun = Run[FeaturesConfig, FeaturesResult]
+
+FREE_OF_WIDTH = Margin(0.25, "a radius that grows like sqrt m has the exponent 1/2, one free of m has 0")
+HALF_RATE = Margin(0.25, "half-way between 1/sqrt m and no fall at all")
+
+
+def _existence(config: BuiltConfig) -> list[Condition]:
+    """Hypotheses of Theorem 5.2."""
+    return [
+        is_so("Asm 3.1: the loss is convex, smooth and 1-Lipschitz", True),
+        is_so("Asm 5.1, 5.3: phi' is bounded and Lipschitz", True),
+        is_so("compatible caps on the unit sphere", True),
+        not_checkable("Asm 5.2", "a robust function for every tol; asm5.2 looks at some"),
+        not_checkable("m >= C R^4/tol^2", "C is hidden; a net found at a smaller width exists there, too"),
+    ]
 
 
 def _built_robust(runs: Sequence[BuiltRun]) -> Finding:
-    """Certified robust loss of the widest built net against tol."""
+    """Certified robust loss of the widest built net against tol, in a ball that does not grow with m."""
     by_width = sorted(grouped(runs, lambda run: run.config.m).items())
-    m, widest = by_width[-1]
-    tol = widest[0].config.tol
-    finding = upper_bound_finding([run.result.certified_loss for run in widest], tol)
-    radius = mean([run.result.frobenius for run in widest])
-    row_radius = mean([run.result.row_radius for run in widest])
-    loss_on_grid = mean([run.result.robust_loss for run in widest])
-    kernel_norm = mean([run.result.kernel_norm for run in widest])
-    # On every data set, for the theorem promises one radius that is enough.
-    enough = [width for width, cells in by_width if max(run.result.certified_loss for run in cells) <= tol]
-    return with_caveat(
-        finding,
-        f"m = {m}: robust loss {loss_on_grid:.3f} on a grid, certified over the whole caps as shown; |W - "
-        f"W0|_F {radius:.1f}, rows within {row_radius:.0f}/sqrt m: on lazy's axis C0 = {row_radius:.0f}.",
-        f"RKHS norm {kernel_norm:.1f}; certified on every data set from m = {enough[0]} of the widths tried."
-        if enough
-        else "",
+    if not by_width:
+        raise Undecided("no run was found")
+    _, widest = by_width[-1]
+    results = [run.result for run in widest]
+    loss = certified(
+        [result.robust_loss for result in results],
+        [result.certified_loss for result in results],
+        widest[0].config.tol,
+        LOSS,
+    )
+    m, radii = curves(runs, lambda run: run.config.m, lambda run: run.result.frobenius)
+    radius = one_constant(m, radii, "at most", FREE_OF_WIDTH)
+    rows = sum(result.row_radius for result in results) / len(results)
+    norm = sum(result.kernel_norm for result in results) / len(results)
+    error = sum(result.interpolant_error for result in results) / len(results)
+    return noted(
+        all_of(loss, radius),
+        f"The kernel function has norm {norm:.1f} and error {error:.2f} on the caps; rows move by "
+        f"{rows:.0f}/sqrt m: on lazy's axis C0 = {rows:.0f}.",
     )
 
 
-def _built_error(runs: Sequence[BuiltRun]) -> Finding:
-    """The built net's distance from its kernel function against (19), and its power of m."""
-    # The bound depends on the data set: the run nearest to its own bound decides.
-    tightest = max(runs, key=lambda run: run.result.error / run.result.bound)
-    error, bound = tightest.result.error, tightest.result.bound
-    finding = upper_bound_finding([error], bound, deterministic=True)
-    m, table = curves(runs, lambda run: run.config.m, lambda run: run.result.error)
-    radius = max(run.result.row_radius / run.result.random_feature_norm for run in runs)
-    return with_caveat(
-        finding,
-        f"Tightest cell m = {tightest.config.m}, loose by a factor {bound / error:.0f}; exponent "
-        f"in m {say(power(m, table, -0.5))}.",
-        f"(2, inf) radius times sqrt m over |g|_RF: {radius:.2f}, twice the printed half.",
-    )
+def _distance(
+    runs: Sequence[FeaturesRun],
+    error: Callable[[FeaturesResult], float],
+    certificate: Callable[[FeaturesResult], float],
+    limit: Callable[[FeaturesResult], float],
+) -> Finding:
+    """Certified distances from the section over their bounds, at every width whose bound says something."""
+    by_width = sorted(grouped(runs, lambda run: run.config.m).items())
+    if not by_width:
+        raise Undecided("no run was found")
+    # A bound above g itself would hold for the zero function.
+    telling = [cells for _, cells in by_width if limit(cells[0].result) < cells[0].result.size]
+    findings = []
+    for cells in telling or [cells for _, cells in by_width]:
+        results = [run.result for run in cells]
+        ratios = ([error(r) / limit(r) for r in results], [certificate(r) / limit(r) for r in results])
+        findings.append(certified(*ratios, 1.0, RATIO))
+    finding = vacuous_if(not telling, "at every width the bound exceeds sup |g|.", all_of(*findings))
+    m_values, table = curves(runs, lambda run: run.config.m, lambda run: error(run.result))
+    exponent = rate(m_values, table, -0.5, HALF_RATE)
+    return noted(finding, f"Distance over bound; exponent of the distance in m {exponent}.")
 
 
-def _finite_sum(runs: Sequence[BuiltRun]) -> Finding:
+def _net(runs: Sequence[FeaturesRun]) -> Finding:
+    """The built net's distance from its kernel function against (19)."""
+    return _distance(runs, lambda r: r.net_error, lambda r: r.net_certified, lambda r: r.net_bound)
+
+
+def _finite_sum(runs: Sequence[FeaturesRun]) -> Finding:
     """The random features' distance from the kernel function against Proposition C.1."""
-    tightest = max(runs, key=lambda run: run.result.finite_sum_error / run.result.finite_sum_bound)
-    error, bound = tightest.result.finite_sum_error, tightest.result.finite_sum_bound
-    finding = upper_bound_finding([error], bound, deterministic=True)
-    m, table = curves(runs, lambda run: run.config.m, lambda run: run.result.finite_sum_error)
-    return with_caveat(
-        finding,
-        f"Loose by a factor {bound / error:.0f} at the tightest cell; exponent in M "
-        f"{say(power(m, table, -0.5))}.",
+    return _distance(
+        runs, lambda r: r.features_error, lambda r: r.features_certified, lambda r: r.features_bound
     )
+
+
+_BUILT = BuiltResult(
+    error=0.1,
+    bound=10.0,
+    finite_sum_error=0.1,
+    finite_sum_bound=5.0,
+    random_feature_norm=30.0,
+    kernel_norm=4.0,
+    row_radius=30.0,
+    frobenius=10.0,
+    interpolant_error=0.1,
+    robust_loss=0.05,
+    certified_loss=0.1,
+    slope=3.0,
+    spacing=0.01,
+)
+_FEATURES = FeaturesResult(
+    size=0.4,
+    features_error=0.02,
+    features_certified=0.03,
+    features_bound=0.2,
+    net_error=0.02,
+    net_certified=0.03,
+    net_bound=0.2,
+    row_radius=1.0,
+)
+
+
+def _widths(result: BuiltResult) -> list[BuiltRun]:
+    """The result at the largest of three widths, a good one at the others."""
+    return examples((BuiltConfig(m=100), _BUILT), (BuiltConfig(m=400), _BUILT), (BuiltConfig(m=1600), result))
 
 
 CHECKS = (
@@ -68,21 +128,73 @@ CHECKS = (
         claim_id="convergence.thm5.2",
         experiment=BUILT,
         evaluate=_built_robust,
-        reading="The proof's net, with corrected signs and factors: an existence shown by construction, so "
-        "that the width of the statement need not be met. Certified by a grid, gradients on it and a bound "
-        "on curvature.",
+        conditions=_existence,
+        satisfied=_widths(_BUILT),
+        violated=_widths(replace(_BUILT, robust_loss=0.4, certified_loss=0.5)),
+        controls=(
+            Control(
+                name="printed signs",
+                removes="formula",
+                settings={"construction": "printed", "m": 1000, "grid": 200},
+                why="without the factors a_i the two halves cancel and the net is nearly zero",
+            ),
+            Control(
+                name="zero function",
+                removes="learner",
+                settings={"construction": "zero", "m": 1000, "grid": 200},
+                why="the start is zero everywhere, with a loss above tol",
+            ),
+        ),
+        reading="The proof's net, with corrected signs and factors. Certified by a grid, gradients on it and "
+        "a bound on curvature.",
         headline=True,
     ),
     Check(
         claim_id="convergence.thm5.2.built",
-        experiment=BUILT,
-        evaluate=_built_error,
-        reading="Equation (19) with the curvature term of rows |g|_RF/sqrt m; |g|_RF over the rows drawn.",
+        experiment=FEATURES,
+        evaluate=_net,
+        satisfied=examples((FeaturesConfig(m=1000), _FEATURES)),
+        violated=examples((FeaturesConfig(m=1000), replace(_FEATURES, net_error=0.3, net_certified=0.4))),
+        controls=(
+            Control(
+                name="printed signs",
+                removes="formula",
+                settings={"construction": "printed"},
+                why="without the factors a_i the two halves cancel",
+            ),
+            Control(
+                name="zero function",
+                removes="learner",
+                settings={"construction": "zero"},
+                why="the start is off by all of g",
+            ),
+        ),
+        reading="Equation (19) with the curvature term of rows |g|_RF/sqrt m; g a section of the kernel, "
+        "|g|_RF = 1, on the circle.",
     ),
     Check(
         claim_id="convergence.propC.1",
-        experiment=BUILT,
+        experiment=FEATURES,
         evaluate=_finite_sum,
-        reading="M = m/2 features; C = max(1, Lipschitz constant of phi').",
+        satisfied=examples((FeaturesConfig(m=1000), _FEATURES)),
+        violated=examples(
+            (FeaturesConfig(m=1000), replace(_FEATURES, features_error=0.3, features_certified=0.4))
+        ),
+        controls=(
+            Control(
+                name="zero features",
+                removes="learner",
+                settings={"features": "zero"},
+                why="the zero function is off by all of g",
+            ),
+            Control(
+                name="wrong sign",
+                removes="sign",
+                settings={"features": "minus"},
+                why="minus the finite sum is off by twice g",
+            ),
+        ),
+        reading="M = m/2 features of a section of the kernel, |g|_RF = 1, on the circle; C = max(1, "
+        "Lipschitz constant of phi').",
     ),
 )

@@ -2,28 +2,31 @@
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
-from karat.papers.convergence.checks.averages import mean
 from karat.papers.convergence.experiments.capacity import CAPACITY, CapacityConfig, CapacityResult
 from karat.papers.convergence.experiments.shattering import SHATTERING, ShatteringConfig, ShatteringResult
-from karat.study.claim import Check, Finding
-from karat.study.curves import curves, power, say, with_caveat
-from karat.study.evaluate import lower_bound_finding
-from karat.study.run import Run
+from karat.study.check import Check
+from karat.study.control import Control
+from karat.study.curves import curves
+from karat.study.finding import SHARE, Finding, Margin
+from karat.study.judging import Undecided, exact_bound, noted, rate
+from karat.study.run import Run, examples
 
 ShatteringRun = Run[ShatteringConfig, ShatteringResult]
 CapacityRun = Run[CapacityConfig, CapacityResult]
+
+HALFWAY = Margin(0.5, "half-way between growth like d and none")
 
 
 def _shattered(runs: Sequence[ShatteringRun]) -> Finding:
     """Share of labellings that the construction with the minimum shatters; it must be all of them."""
     corrected = [run for run in runs if not run.config.printed]
-    # A construction is no matter of chance: one labelling that is not shattered refutes it.
-    finding = lower_bound_finding([run.result.shattered for run in corrected], 1.0, deterministic=True)
+    finding = _all_labellings(corrected)
     deviation = max(abs(run.result.ratio_measured / run.result.ratio - 1) for run in corrected)
     largest = max(run.result.points for run in corrected)
     labellings = sum(run.config.labellings for run in corrected)
-    return with_caveat(
+    return noted(
         finding,
         f"Share of {labellings} random labellings of up to {largest} points for which all balls hold their "
         "points, lie on their sides and have centres more than 2 tau apart.",
@@ -34,61 +37,116 @@ def _shattered(runs: Sequence[ShatteringRun]) -> Finding:
 def _printed(runs: Sequence[ShatteringRun]) -> Finding:
     """The same share with the maximum, as the text prints."""
     printed = [run for run in runs if run.config.printed]
-    finding = lower_bound_finding([run.result.shattered for run in printed], 1.0, deterministic=True)
-    share_of_d = {run.config.d: run.result.shattered for run in printed if run.seed == 0}
-    return with_caveat(
-        finding,
-        "Share of labellings shattered with the printed maximum, by d: "
-        + ", ".join(f"{d}: {share:.2f}" for d, share in sorted(share_of_d.items()))
-        + "; with the minimum it is 1.",
-    )
+    share_of_d = {run.config.d: run.result.shattered for run in printed}
+    listed = ", ".join(f"{d}: {share:.2f}" for d, share in sorted(share_of_d.items()))
+    return noted(_all_labellings(printed), f"Share shattered with the printed maximum, by d: {listed}.")
+
+
+def _all_labellings(runs: Sequence[ShatteringRun]) -> Finding:
+    """A construction is no matter of chance: one labelling that is not shattered refutes it."""
+    if not runs:
+        raise Undecided("no run has this construction")
+    shares = [run.result.shattered for run in runs]
+    return exact_bound(shares, "at least", 1.0, SHARE, "a deterministic claim about every labelling")
 
 
 def _capacity(runs: Sequence[CapacityRun]) -> Finding:
-    """Exponent in d of the smallest number of parameters found, robust against ordinary."""
-    share = max(run.config.share for run in runs)
-    robust, robust_sizes = _parameter_growth(runs, share, predicted=1.0)
-    ordinary, ordinary_sizes = _parameter_growth(runs, 0.0, predicted=0.0)
-    missing = sum(run.result.parameters is None for run in runs if run.config.share == share)
-    return with_caveat(
-        robust,
-        f"Parameters of the smallest certified robust net by d: {robust_sizes}; of the smallest "
-        f"interpolating net: {ordinary_sizes} (exponents {say(robust, 2)} and "
-        f"{say(ordinary, 2)}; n = {runs[0].result.n}).",
-        f"{missing} point sets were never certified." if missing else "",
-        "Upper bounds by an optimiser on random points, no VC dimension; tau grows with d.",
+    """Exponent in d of robust over ordinary parameters, in which the d + 2 of every neuron cancels."""
+    shares = {run.config.share for run in runs}
+    if not shares:
+        raise Undecided("no run was found")
+    d, robust = _smallest(runs, max(shares))
+    same_d, ordinary = _smallest(runs, min(shares))
+    if d != same_d or len(robust) != len(ordinary):
+        raise Undecided("some point sets have a smallest net of one kind only")
+    table = [
+        [mine / theirs for mine, theirs in zip(*rows, strict=True)]
+        for rows in zip(robust, ordinary, strict=True)
+    ]
+    means = [sum(column) / len(column) for column in zip(*table, strict=True)]
+    listed = ", ".join(f"{at:g}: {mean:.1f}" for at, mean in zip(d, means, strict=True))
+    return noted(
+        rate(d, table, 1.0, HALFWAY),
+        "Parameters of the smallest certified robust net over those of the smallest interpolating one, by "
+        f"d: {listed}; n = {runs[0].config.n}. Found by an optimiser, no VC dimension; tau grows with d.",
     )
 
 
-def _parameter_growth(runs: Sequence[CapacityRun], share: float, *, predicted: float) -> tuple[Finding, str]:
-    """The exponent in d at one radius, and the mean sizes behind it as text."""
-    solved = [run for run in runs if run.config.share == share and run.result.parameters is not None]
-    d, table = curves(solved, lambda run: run.config.d, lambda run: run.result.parameters or math.nan)
-    means = [mean(column) for column in zip(*table, strict=True)]
-    listed = ", ".join(f"{at:g}: {mean:.0f}" for at, mean in zip(d, means, strict=True))
-    # Widths on a coarse grid make sizes jump: an exponent is not known to better than a half.
-    return power(d, table, predicted, resolution=0.5), listed
+def _smallest(runs: Sequence[CapacityRun], share: float) -> tuple[list[float], list[list[float]]]:
+    """Dimensions and the sizes of the smallest nets found at one radius, a row per seed."""
+    cells = [run for run in runs if run.config.share == share]
+    return curves(cells, lambda run: run.config.d, lambda run: float(run.result.parameters or math.nan))
 
+
+_SHATTERED = ShatteringResult(
+    shattered=1.0, held=1.0, smallest_distance=2.1, points=16, offset=1.0, ratio_measured=0.75, ratio=0.75
+)
+_CORRECTED, _AS_PRINTED = ShatteringConfig(d=4), ShatteringConfig(d=4, printed=True)
+_NET = CapacityResult(tau=0.1, attacked_width=2, width=2, parameters=9, success=[0.0, 0.5], n=10)
+
+
+def _sizes(robust_power: float) -> list[CapacityRun]:
+    """Smallest nets at three dimensions: ordinary ones of one size, robust ones that grow."""
+    return examples(
+        *(
+            (CapacityConfig(d=d, share=share), replace(_NET, parameters=parameters))
+            for d in (2, 4, 8)
+            for share, parameters in ((0.0, 20), (0.8, round(10 * d**robust_power)))
+        )
+    )
+
+
+_TOO_FAR = {"share": 1.5, "d": 8, "labellings": 40}
 
 CHECKS = (
     Check(
         claim_id="convergence.thm6.1",
         experiment=SHATTERING,
         evaluate=_shattered,
-        reading="Offset below tau min(1/gamma_1, ..., 1), the minimum where the text prints a maximum; balls "
-        "shifted outwards so that centres are strictly more than 2 tau apart.",
+        satisfied=examples((_CORRECTED, _SHATTERED)),
+        violated=examples((_CORRECTED, replace(_SHATTERED, shattered=0.99))),
+        controls=(
+            Control(
+                name="offset too large",
+                removes="scale",
+                settings={**_TOO_FAR, "printed": False},
+                why="beyond the supremum of the offset some ball cannot hold its points",
+            ),
+        ),
+        reading="n even, n/2 clusters. Offset below tau min(1/gamma_1, ..., 1), the minimum where the text "
+        "prints a maximum; balls shifted outwards so that centres are strictly more than 2 tau apart.",
         headline=True,
     ),
     Check(
         claim_id="convergence.appD.constant",
         experiment=SHATTERING,
         evaluate=_printed,
+        satisfied=examples((_AS_PRINTED, _SHATTERED)),
+        violated=examples((_AS_PRINTED, replace(_SHATTERED, shattered=0.2))),
+        controls=(
+            Control(
+                name="offset too large",
+                removes="scale",
+                settings={**_TOO_FAR, "printed": True},
+                why="beyond the supremum of the offset some ball cannot hold its points",
+            ),
+        ),
         reading="As printed, with the maximum.",
     ),
     Check(
         claim_id="convergence.thm6.1.capacity",
         experiment=CAPACITY,
         evaluate=_capacity,
+        satisfied=_sizes(1.0),
+        violated=_sizes(0.0),
+        controls=(
+            Control(
+                name="no attack",
+                removes="attack",
+                settings={"share": 0.0, "n": 4, "widths": (1, 2, 3, 4, 6, 8), "restarts": 4, "steps": 100},
+                why="without a radius robust interpolation is ordinary interpolation",
+            ),
+        ),
         reading="Robust interpolation counts when every ball is certified, not when an attack fails.",
     ),
 )

@@ -1,122 +1,156 @@
-"""Checks of training two-layer nets: gaps to the best robust loss nearby, regret, exits, small losses."""
+"""Checks of training two-layer nets: gaps to the best robust loss nearby, and small losses."""
 
+import math
 from collections.abc import Sequence
+from dataclasses import replace
 
-from karat.papers.convergence.bounds import (
-    corollary_steps,
-    curvature_constant,
-    two_layer_steps,
-    two_layer_width,
+from karat.papers.convergence.bounds import corollary_steps, two_layer_steps, two_layer_width
+from karat.papers.convergence.checks.two_layer_runs import (
+    EXAMPLE,
+    GAP,
+    MEASURED,
+    START_LOSS,
+    TwoLayerRun,
+    assumptions,
+    certified_optimum,
 )
-from karat.papers.convergence.checks.averages import mean
-from karat.papers.convergence.experiments.activations import SLOPE_LIPSCHITZ
-from karat.papers.convergence.experiments.descent import COR51, EXIT, QUADRATIC, THM51
-from karat.papers.convergence.experiments.two_layer import TwoLayerConfig, TwoLayerResult
-from karat.study.claim import Check, Finding
-from karat.study.curves import with_caveat
-from karat.study.evaluate import lower_bound_finding, upper_bound_finding
-from karat.study.run import Run, grouped
-
-TwoLayerRun = Run[TwoLayerConfig, TwoLayerResult]
+from karat.papers.convergence.experiments.descent import COR51, QUADRATIC, THM51
+from karat.papers.convergence.experiments.two_layer import TwoLayerConfig
+from karat.study.check import Check
+from karat.study.control import Control
+from karat.study.finding import LOSS, Finding
+from karat.study.hypothesis import Condition, at_least, at_most, is_so
+from karat.study.judging import Undecided, all_of, bound, noted, vacuous_if
+from karat.study.run import examples, grouped
 
 
-def _unmet_theorem(run: TwoLayerRun) -> list[str]:
+def _theorem(config: TwoLayerConfig) -> list[Condition]:
     """Hypotheses of Theorem 5.1, hidden constants read as 1."""
-    config = run.config
-    width = two_layer_width(config.R, config.tol)
-    steps = two_layer_steps(config.m, config.lr)
-    hypotheses = [
-        (config.m >= width, f"Thm 5.1: m >= R^4/tol^2 = {width:.3g}, m = {config.m}"),
-        (config.steps >= steps, f"Thm 5.1: steps >= sqrt(m)/lr = {steps:.0f}, steps = {config.steps}"),
+    return [
+        at_least("m >= R^4/tol^2", config.m, two_layer_width(config.R, config.tol)),
+        at_most("lr <= tol", config.lr, config.tol),
+        at_least("steps >= sqrt(m)/lr", config.steps, two_layer_steps(config.m, config.lr)),
+        *assumptions(config),
     ]
-    return [text for met, text in hypotheses if not met]
 
 
-def _unmet_corollary(run: TwoLayerRun) -> list[str]:
+def _corollary(config: TwoLayerConfig) -> list[Condition]:
     """Hypotheses of Corollary 5.1, hidden constants read as 1."""
-    config = run.config
-    width = two_layer_width(config.R, config.tol)
-    steps = corollary_steps(config.R, config.tol, config.lr)
-    hypotheses = [
-        (config.m >= width, f"Cor 5.1: m >= R^4/tol^2 = {width:.3g}, m = {config.m}"),
-        (config.steps >= steps, f"Cor 5.1: steps >= R^2/(tol lr) = {steps:.0f}, steps = {config.steps}"),
+    return [
+        at_least("m >= R^4/tol^2", config.m, two_layer_width(config.R, config.tol)),
+        at_most("lr <= tol", config.lr, config.tol),
+        at_least("steps >= R^2/(tol lr)", config.steps, corollary_steps(config.R, config.tol, config.lr)),
+        *assumptions(config),
     ]
-    return [text for met, text in hypotheses if not met]
+
+
+def _holds_a_robust_net(run: TwoLayerRun) -> list[Condition]:
+    """The radius must be one whose ball holds a robust net, on this data set."""
+    return [at_most("B(R) holds a net with L_* <= tol", run.result.target_loss, run.config.tol)]
+
+
+def _quadratic(config: TwoLayerConfig) -> list[Condition]:
+    """Hypotheses of Corollary C.1, hidden constants read as 1."""
+    width = math.log(1 / config.tol) / config.tol ** (config.d + 1)
+    return [
+        at_least("m >= tol^-(d+1) log(1/tol)", config.m, width),
+        at_most("lr <= tol", config.lr, config.tol),
+        at_least("steps >= sqrt(m)/lr", config.steps, two_layer_steps(config.m, config.lr)),
+        is_so("phi = ReLU^2, rows on the sphere", (config.activation, config.rows) == _QUADRATIC_NET),
+        is_so("Asm C.1: caps of different labels are apart up to sign", config.data != "caps"),
+        *assumptions(config),
+    ]
+
+
+_QUADRATIC_NET = ("quadratic_relu", "sphere")
 
 
 def _reached(runs: Sequence[TwoLayerRun]) -> Finding:
     """Gap of the strongest attack against the target."""
-    strongest = [run for run in runs if run.config.attack == "worst"]
-    finding = upper_bound_finding([run.result.final_gap for run in strongest], strongest[0].config.tol)
-    width = mean([run.result.certificate_width for run in strongest])
-    return with_caveat(
-        finding,
-        "min_t L_A less the certified lower bound of the linearised problem in the same ball; negative gaps "
-        f"mean that the unprojected run has gone beyond the ball. Width of the certificate {width:.1g}.",
-    )
+    return _gap_of([run for run in runs if run.config.attack == "worst"])
 
 
 def _any_attack(runs: Sequence[TwoLayerRun]) -> Finding:
-    """The largest gap over all perturbation functions, and what the robust loss does under weak ones."""
+    """The gap of every perturbation function, all of which must be small."""
     by_attack = sorted(grouped(runs, lambda run: run.config.attack).items())
-    gaps = {attack: [run.result.final_gap for run in cells] for attack, cells in by_attack}
-    robust_loss = {attack: mean([run.result.robust_loss for run in cells]) for attack, cells in by_attack}
-    # The theorem speaks of any perturbation function: the one that does worst decides.
-    hardest = max(gaps, key=lambda attack: mean(gaps[attack]))
-    finding = upper_bound_finding(gaps[hardest], runs[0].config.tol)
-    listed = ", ".join(f"{attack} {mean(gaps[attack]):+.3f} ({robust_loss[attack]:.2f})" for attack in gaps)
-    return with_caveat(
-        finding,
-        f"Gap of every perturbation function, in brackets the final robust loss: {listed}.",
-        "The guarantee speaks of the loss under the attack used, not of the robust one.",
-    )
+    if not by_attack:
+        raise Undecided("no run was found")
+    findings = [_gap_of(cells) for _, cells in by_attack]
+    listed = ", ".join(f"{attack} {gap}" for (attack, _), gap in zip(by_attack, findings, strict=True))
+    return noted(all_of(*findings), f"Gap by perturbation function: {listed}.")
 
 
-def _regret(runs: Sequence[TwoLayerRun]) -> Finding:
-    """The largest c that the recursion needed along any run, against C L."""
-    pairs = [
-        (run.result.regret_constant, curvature_constant(SLOPE_LIPSCHITZ[run.config.activation]))
-        for run in runs
-        if run.result.regret_constant is not None
-    ]
-    # Activations have different limits: the run nearest to its own one decides.
-    needed, limit = max(pairs, key=lambda pair: pair[0] - pair[1])
-    finding = upper_bound_finding([needed], limit, deterministic=True)
-    return with_caveat(
-        finding,
-        "Largest c for which |W_t - W_*|^2 grows as the recursion allows, over all steps and runs, with lr^2 "
-        "|grad|^2 as its last term; negative: the recursion held without its curvature term.",
-    )
-
-
-def _exit(runs: Sequence[TwoLayerRun]) -> Finding:
-    """Share of runs that stay in B(3R) or were within tol of the target before they left."""
-    outside = [run for run in runs if run.result.left_triple is not None]
-    too_early = sum(run.result.loss_before_exit > run.result.target_loss + run.config.tol for run in outside)
-    finding = lower_bound_finding([(len(runs) - too_early) / len(runs)], 1.0, deterministic=True)
-    return with_caveat(
-        finding,
-        f"{len(runs) - len(outside)} of {len(runs)} runs stayed in B(3R), {len(outside)} left it, "
-        f"{too_early or 'none'} of them before it had met the target.",
+def _gap_of(runs: Sequence[TwoLayerRun]) -> Finding:
+    """min_t L_A less a lower bound on the robust loss of every net of the ball."""
+    if not runs:
+        raise Undecided("no run has the strongest attack")
+    tol = runs[0].config.tol
+    finding = bound([run.result.best_loss - certified_optimum(run) for run in runs], "at most", tol, GAP)
+    start_gap = sum(START_LOSS - run.result.target_loss for run in runs) / len(runs)
+    outside = sum(run.result.frobenius > run.config.R for run in runs)
+    return noted(
+        vacuous_if(start_gap <= tol, f"the start itself is within {start_gap:.3f} of the target.", finding),
+        f"{outside} of {len(runs)} runs end outside B(R), where nets may beat its best one; gap of the start "
+        f"{start_gap:.3f}.",
     )
 
 
 def _small_loss(runs: Sequence[TwoLayerRun]) -> Finding:
     """The smallest surrogate loss of the widest nets against the target itself."""
+    if not runs:
+        raise Undecided("no run was found")
     m = max(run.config.m for run in runs)
     widest = [run for run in runs if run.config.m == m]
-    finding = upper_bound_finding([run.result.best_loss for run in widest], widest[0].config.tol)
-    robust_loss = mean([run.result.robust_loss for run in widest])
-    movement = mean([run.result.frobenius for run in widest])
-    return with_caveat(
-        finding,
-        f"m = {m}; robust loss over the finite sets at the end {robust_loss:.3f}, |W - W0|_F {movement:.2f}.",
+    tol = widest[0].config.tol
+    finding = bound([run.result.best_loss for run in widest], "at most", tol, LOSS)
+    return vacuous_if(tol >= START_LOSS, f"the zero function has the loss {START_LOSS:.3f}.", finding)
+
+
+def _apart(runs: Sequence[TwoLayerRun]) -> Finding:
+    """Corollary C.1 on data sets without antipodes."""
+    return _small_loss([run for run in runs if run.config.data != "ring"])
+
+
+def _every_data_set(runs: Sequence[TwoLayerRun]) -> Finding:
+    """Corollary C.1 as printed: on every data set that its assumption allows."""
+    by_data = grouped(runs, lambda run: run.config.data)
+    findings = {data: _small_loss(cells) for data, cells in by_data.items()}
+    if not findings:
+        raise Undecided("no run was found")
+    listed = ", ".join(f"{data} {finding}" for data, finding in findings.items())
+    floor = (
+        f"On the ring of antipodes no width helps: relu(z)^2 + relu(-z)^2 = z^2 makes the even part of every "
+        f"such net a quadratic form, to which the labels are orthogonal, so that no loss is below "
+        f"{START_LOSS:.4f}, that of the zero function."
+    )
+    return noted(
+        all_of(*findings.values()), f"min_t L_A by data: {listed}.", floor if "ring" in findings else ""
     )
 
 
+NO_TRAINING = Control(
+    name="no training",
+    removes="training",
+    settings={"steps": 1, "attack": "worst"},
+    why="the only loss on the way is that of the start, whose gap exceeds the target",
+)
+UPHILL = Control(
+    name="wrong sign",
+    removes="sign",
+    settings={"direction": "up", "data": "apart", "m": 128, "steps": 100},
+    why="steps up the loss never come below that of the start",
+)
+
+_WORST = replace(EXAMPLE, attack="worst")
+_RANDOM = replace(EXAMPLE, attack="random")
+_FAR = replace(MEASURED, best_loss=0.4)
+_CAPS = replace(EXAMPLE, data="apart", activation="quadratic_relu", rows="sphere")
+_RING = replace(_CAPS, data="ring", n=8)
+
 READING = (
-    "L_*(W_*) is a minimum over nets, replaced by the linearised problem over the same ball with a certified "
-    "lower bound. Finite perturbation sets make the strongest attack exact. Hidden constants read as 1."
+    "L_*(W_*) is a minimum over nets; below it lies the certified minimum of the linearised problem less C "
+    "R^2/(2 sqrt m), by which a net of the ball can differ from its linearisation. Finite perturbation sets "
+    "make the strongest attack exact. Hidden constants read as 1."
 )
 
 CHECKS = (
@@ -124,43 +158,58 @@ CHECKS = (
         claim_id="convergence.thm5.1",
         experiment=THM51,
         evaluate=_reached,
-        hypotheses=_unmet_theorem,
+        conditions=_theorem,
+        satisfied=examples((_WORST, MEASURED)),
+        violated=examples((_WORST, _FAR)),
+        controls=(NO_TRAINING,),
         reading=READING,
         headline=True,
     ),
     Check(
-        claim_id="convergence.def3.2",
+        claim_id="convergence.thm5.1.attacks",
         experiment=THM51,
         evaluate=_any_attack,
-        hypotheses=_unmet_theorem,
-        reading="The theorem's bound for identity, one-step, random, discontinuous and worst "
-        "perturbation functions.",
-    ),
-    Check(
-        claim_id="convergence.thm5.1.regret",
-        experiment=THM51,
-        evaluate=_regret,
-        reading="W_* is the linearised optimum; c = C L from the proof, C the Lipschitz constant of phi'.",
-    ),
-    Check(
-        claim_id="convergence.thm5.1.exit",
-        experiment=EXIT,
-        evaluate=_exit,
-        reading="Target: the robust loss of the linearised optimum plus tol.",
+        conditions=_theorem,
+        satisfied=examples((_WORST, MEASURED), (_RANDOM, MEASURED)),
+        violated=examples((_WORST, MEASURED), (_RANDOM, _FAR)),
+        controls=(NO_TRAINING,),
+        reading="Identity, one-step, random, discontinuous and worst perturbation functions. " + READING,
     ),
     Check(
         claim_id="convergence.cor5.1",
         experiment=COR51,
         evaluate=_small_loss,
-        hypotheses=_unmet_corollary,
-        reading="R = 8, whose ball holds a function of small robust loss; T = R^2/(tol lr).",
+        conditions=_corollary,
+        observed=_holds_a_robust_net,
+        satisfied=examples((_WORST, replace(MEASURED, best_loss=0.05))),
+        violated=examples((_WORST, MEASURED)),
+        controls=(NO_TRAINING,),
+        reading="R is a radius whose ball holds a net of robust loss tol, seen on every data set; hidden "
+        "constants read as 1.",
         headline=True,
     ),
     Check(
         claim_id="convergence.appC.2",
         experiment=QUADRATIC,
-        evaluate=_small_loss,
-        reading="w on the sphere of radius sqrt d; the width tol^-(d+1) of the statement has a "
-        "hidden constant.",
+        evaluate=_every_data_set,
+        conditions=_quadratic,
+        satisfied=examples(
+            (_CAPS, replace(MEASURED, best_loss=0.05)), (_RING, replace(MEASURED, best_loss=0.05))
+        ),
+        violated=examples((_CAPS, replace(MEASURED, best_loss=0.05)), (_RING, MEASURED)),
+        controls=(UPHILL,),
+        reading="As printed: the assumption forbids caps of different labels that meet up to sign, not "
+        "antipodes with equal labels. Hidden constants read as 1.",
+        headline=True,
+    ),
+    Check(
+        claim_id="convergence.appC.2.apart",
+        experiment=QUADRATIC,
+        evaluate=_apart,
+        conditions=_quadratic,
+        satisfied=examples((_CAPS, replace(MEASURED, best_loss=0.05))),
+        violated=examples((_CAPS, MEASURED)),
+        controls=(UPHILL,),
+        reading="Data sets without antipodes. Hidden constants read as 1.",
     ),
 )

@@ -2,14 +2,22 @@
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
-from karat.papers.convergence.checks.averages import mean
-from karat.papers.convergence.experiments.activations import ActivationName
-from karat.papers.convergence.experiments.kernel import KERNEL, PARITY, KernelConfig, KernelResult
-from karat.study.claim import Check, Finding
-from karat.study.curves import with_caveat
-from karat.study.evaluate import upper_bound_finding
-from karat.study.run import Run, grouped
+from karat.papers.convergence.experiments.activations import SLOPE_LIPSCHITZ, ActivationName
+from karat.papers.convergence.experiments.kernel import (
+    KERNEL,
+    PARITY,
+    ROBUST,
+    KernelConfig,
+    KernelResult,
+)
+from karat.study.check import Check
+from karat.study.control import Control
+from karat.study.finding import RATIO, SHARE, Finding, Margin, Unit
+from karat.study.hypothesis import Condition, is_so
+from karat.study.judging import Undecided, all_of, certified, equal, exact_bound, noted
+from karat.study.run import Run, examples, grouped
 
 KernelRun = Run[KernelConfig, KernelResult]
 
@@ -26,100 +34,186 @@ It is that of a number in [0, 1], for :math:`\varphi'` is one, or for the quadra
 two doubled ReLUs.
 """
 
+CHANCE = 1e-4
+"""Probability with which Monte-Carlo noise may exceed its allowance in some entry of some run."""
+
+APART = Margin(0.05, "a quarter of what tells the nearest two kernels, ReLU and smoothed ReLU, apart")
+
 TOL = 0.2
 """Target of the robust function, that of the net built from one."""
 
+SOME_WEIGHT = 1e-6
+"""Share of the eigenvalues below which quadrature cannot tell a degree from a missing one."""
+
+DISTANCE = Unit("distance from the label", 0.0)
+
 
 def _closed_form(runs: Sequence[KernelRun]) -> Finding:
-    """Largest deviation from the Monte-Carlo kernel, in standard errors of a single entry."""
-    scores = {
-        name: max(run.result.kernel_error / SPREAD[name] for run in same)
-        for name, same in sorted(grouped(runs, lambda run: run.config.activation).items())
-    }
-    entries = max(run.config.n for run in runs) ** 2
-    # Largest of `entries` Gaussian deviations stays below this with probability 1 - 1e-4 in every run.
-    limit = math.sqrt(2 * math.log(entries * len(runs) / 1e-4))
-    finding = upper_bound_finding([max(scores.values())], limit, deterministic=True)
-    return with_caveat(
-        finding,
-        "Largest deviation of the closed form from Monte-Carlo, in standard errors: "
-        + ", ".join(f"{name} {score:.1f}" for name, score in scores.items())
-        + ".",
+    """Deviation from the Monte-Carlo kernel beyond noise, relative to the kernel's size."""
+    by_activation = sorted(grouped(runs, lambda run: run.config.activation).items())
+    if not by_activation:
+        raise Undecided("no run was found")
+    entries = sum(run.config.n**2 for run in runs)
+    # All Gaussian deviations together stay below this many standard errors but for the chance above.
+    allowance = math.sqrt(2 * math.log(entries / CHANCE))
+    findings = []
+    for name, cells in by_activation:
+        beyond = []
+        for same in grouped(cells, lambda run: run.seed).values():
+            noise = max(allowance * SPREAD[name] / _entry(run) for run in same)
+            if noise > APART.size:
+                raise Undecided(f"noise of {noise:.3f} of the kernel's size hides the deviation")
+            deviations = [(run.result.kernel_error - allowance * SPREAD[name]) / _entry(run) for run in same]
+            beyond.append(max(0.0, *deviations))
+        findings.append(equal(beyond, 0.0, APART, RATIO))
+    return noted(
+        all_of(*findings), "Deviation of the closed form from Monte-Carlo beyond noise, over its size."
     )
+
+
+def _entry(run: KernelRun) -> float:
+    """The largest entry of the kernel, times the root of the draws as the error is."""
+    return run.result.kernel_size * math.sqrt(run.config.draws)
+
+
+def _admissible(config: KernelConfig) -> list[Condition]:
+    """What the theorems demand of kernels that satisfy the assumption."""
+    smooth = config.activation in SLOPE_LIPSCHITZ and config.activation != "quadratic_relu"
+    return [
+        is_so("Asm 5.1, 5.3: phi' is bounded and Lipschitz", smooth),
+        is_so("compatible caps on the unit sphere", True),
+    ]
 
 
 def _robust_function(runs: Sequence[KernelRun]) -> Finding:
-    """Supremum on fresh points of covered caps: falls below tol with the cover while the norm settles."""
-    relu = [run for run in runs if run.config.activation == "relu"] or list(runs)
-    by_cover = sorted(grouped(relu, lambda run: run.config.cover).items())
-    cover, covered = by_cover[-1]
-    finding = upper_bound_finding([run.result.supremum for run in covered], TOL)
-    robust_error = max(run.result.robust_error for run in covered)
-    listed = ", ".join(
-        f"{count}: {mean([run.result.supremum for run in same]):.2f} "
-        f"(norm {mean([run.result.norm for run in same]):.1f})"
-        for count, same in by_cover
-    )
-    others = grouped(
-        [run for run in runs if run.config.activation != "relu" and run.config.cover == cover],
-        lambda run: run.config.activation,
-    )
-    suprema = [
-        f"{name.replace('_', ' ')} {max(run.result.supremum for run in same):.2f}"
-        for name, same in sorted(others.items())
-    ]
-    return with_caveat(
-        finding,
-        f"sup |f - y| over the caps by points covered per cap, ReLU kernel: {listed}; robust error at the "
-        f"largest cover {robust_error:g}.",
-        f"Largest of the other kernels there: {', '.join(suprema)}." if suprema else "",
-        "For any tol is a limit: the supremum keeps falling, with a norm that grows ever more slowly.",
-    )
+    """Supremum over the caps, seen on fresh points and certified by a lattice, for every kernel and tau."""
+    cells = [run for run in runs if run.config.rings]
+    by_problem = grouped(cells, lambda run: (run.config.activation, run.config.tau)).values()
+    findings = []
+    for same in by_problem:
+        seen = [run.result.supremum for run in same]
+        bounds = [run.result.certified_supremum for run in same]
+        findings.append(certified(seen, [b for b in bounds if b is not None], TOL, DISTANCE))
+    if not findings:
+        raise Undecided("no run has a lattice on its caps")
+    norms = [run.result.norm for run in cells]
+    return noted(all_of(*findings), f"Norms of the functions {min(norms):.1f} to {max(norms):.1f}.")
 
 
 def _parity(runs: Sequence[KernelRun]) -> Finding:
-    """Share of odd degrees among the quadratic ReLU's degrees above 3."""
-    quadratic = [run for run in runs if run.config.activation == "quadratic_relu" and not run.config.lift]
-    odd = mean([run.result.odd_weight for run in quadratic])
-    even = mean([run.result.even_weight for run in quadratic])
-    # "Only even functions": any odd degree at all contradicts the text.
-    finding = upper_bound_finding([odd / (odd + even)], 0.0, deterministic=True)
-    by_labels = grouped(runs, lambda run: (run.config.activation, run.config.antipodes))
-    suprema = []
-    for name in ("relu", "quadratic_relu"):
-        for labels in ("same", "opposite"):
-            cells = by_labels.get((name, labels), [])
-            plain, lifted = (
-                [run.result.supremum for run in cells if run.config.lift == lift] for lift in (False, True)
-            )
-            text = f"{name}, {labels}: {max(plain):.2f}"
-            suprema.append(text + (f" (lifted {max(lifted):.2f})" if lifted else ""))
-    return with_caveat(
+    """Share of odd degrees among the quadratic ReLU's degrees above 3; the text says there are none."""
+    odd, even = _weights(runs)
+    finding = exact_bound([odd / (odd + even)], "at most", 0.0, SHARE, "quadrature of the kernel's profile")
+    cells = grouped(runs, lambda run: (run.config.activation, run.config.antipodes, run.config.lift))
+    suprema = [
+        f"{name.replace('_', ' ')}, {labels} labels{', lifted' if lift else ''}: "
+        f"{max(run.result.supremum for run in same):.2f}"
+        for (name, labels, lift), same in cells.items()
+    ]
+    return noted(
         finding,
         f"Odd share of the weight of degrees >= 4. sup |f - y| on antipodal caps: {'; '.join(suprema)}.",
-        "The quadratic ReLU's kernel keeps degrees 0, 1, 2, 3, 5, 7, ...: odd functions, where the "
-        "text says even.",
     )
 
 
+def _even_functions(runs: Sequence[KernelRun]) -> Finding:
+    """Share of even degrees among the quadratic ReLU's degrees above 3; the lemma needs all of them."""
+    odd, even = _weights(runs)
+    shares = [even / (odd + even)]
+    return noted(
+        exact_bound(shares, "at least", SOME_WEIGHT, SHARE, "quadrature of the kernel's profile"),
+        "A degree with eigenvalue 0 is missing from the space, with all its smooth even functions.",
+    )
+
+
+def _weights(runs: Sequence[KernelRun]) -> tuple[float, float]:
+    """Odd and even weights of the quadratic ReLU's kernel, or of the only kernel there is."""
+    own = [run for run in runs if run.config.activation == "quadratic_relu"] or list(runs)
+    if not own:
+        raise Undecided("no run was found")
+    return own[0].result.odd_weight, own[0].result.even_weight
+
+
+_KERNEL = KernelResult(
+    supremum=0.1,
+    robust_error=0.0,
+    norm=5.0,
+    kernel_error=0.5,
+    kernel_size=1.0,
+    degrees=[1.0],
+    even_weight=1.0,
+    odd_weight=0.0,
+    certified_supremum=0.15,
+)
+_SMOOTH = KernelConfig(activation="smoothed_relu", rings=24)
+_QUADRATIC = KernelConfig(activation="quadratic_relu", antipodes="same")
+
 CHECKS = (
     Check(
-        claim_id="convergence.def5.1",
+        claim_id="convergence.def5.1.closed",
         experiment=KERNEL,
         evaluate=_closed_form,
+        satisfied=examples((_SMOOTH, _KERNEL)),
+        violated=examples((_SMOOTH, replace(_KERNEL, kernel_error=50.0))),
+        controls=(
+            Control(
+                name="another kernel",
+                removes="formula",
+                settings={"activation": "relu", "closed_form": "smoothed_relu", "cover": 0},
+                why="the closed form of the smoothed ReLU is not that of the ReLU",
+            ),
+        ),
         reading="Closed forms for ReLU, smoothed and quadratic ReLU, Gauss-Hermite quadrature otherwise.",
     ),
     Check(
         claim_id="convergence.asm5.2",
-        experiment=KERNEL,
+        experiment=ROBUST,
         evaluate=_robust_function,
-        reading="Kernel interpolation of covered caps, measured on fresh points of the caps; tol = 0.2.",
+        conditions=_admissible,
+        satisfied=examples((_SMOOTH, _KERNEL)),
+        violated=examples((_SMOOTH, replace(_KERNEL, supremum=1.0, certified_supremum=1.1))),
+        controls=(
+            Control(
+                name="opposite antipodes",
+                removes="labels",
+                settings={"antipodes": "opposite", "n": 8, "rings": 16},
+                why="these kernels hold linear and even functions only; opposite labels at x and -x are odd",
+            ),
+        ),
+        reading="Kernel interpolation of covered caps with a ridge, certified by a lattice and the norm; tol "
+        "= 0.2, random caps. Remark 5.1 is false for antipodes with opposite labels, as the control shows.",
     ),
     Check(
         claim_id="convergence.fn14",
         experiment=PARITY,
         evaluate=_parity,
+        satisfied=examples((_QUADRATIC, _KERNEL)),
+        violated=examples((_QUADRATIC, replace(_KERNEL, odd_weight=1.0))),
+        controls=(
+            Control(
+                name="lifted points",
+                removes="structure",
+                settings={"activation": "quadratic_relu", "lift": True, "antipodes": "same"},
+                why="degrees belong to the kernel, not to the points: what is missing stays missing",
+            ),
+        ),
         reading="Eigenvalues of the kernel by degree, and interpolation on antipodal caps.",
         headline=True,
+    ),
+    Check(
+        claim_id="convergence.lemC.3",
+        experiment=PARITY,
+        evaluate=_even_functions,
+        satisfied=examples((_QUADRATIC, _KERNEL)),
+        violated=examples((_QUADRATIC, replace(_KERNEL, even_weight=0.0, odd_weight=1.0))),
+        controls=(
+            Control(
+                name="lifted points",
+                removes="structure",
+                settings={"activation": "quadratic_relu", "lift": True, "antipodes": "same"},
+                why="degrees belong to the kernel, not to the points: what is missing stays missing",
+            ),
+        ),
+        reading="Eigenvalues of the kernel by degree: one that vanishes excludes smooth functions.",
     ),
 )

@@ -1,161 +1,202 @@
 """Checks of the question that lazy and convergence answer differently: a robust net near the start."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 
-from karat.papers.convergence.checks.averages import mean
 from karat.papers.convergence.experiments.ball_search import VsLazyConfig
-from karat.papers.convergence.experiments.vs_lazy import VS_LAZY, VsLazyResult
-from karat.study.claim import Check, Finding, Outcome
-from karat.study.curves import curves, power, say, with_caveat
-from karat.study.evaluate import lower_bound_finding
-from karat.study.run import Run, grouped
+from karat.papers.convergence.experiments.vs_lazy import VS_LAZY, Enclosure, VsLazyResult
+from karat.study.check import Check
+from karat.study.control import Control
+from karat.study.curves import curves
+from karat.study.finding import ERROR, LOSS, Finding, Margin
+from karat.study.hypothesis import Condition, at_most, is_so
+from karat.study.judging import Undecided, all_of, bound, exact_bound, noted, rate
+from karat.study.run import Run, examples
 
 VsLazyRun = Run[VsLazyConfig, VsLazyResult]
 
 ZERO_FUNCTION_LOSS = math.log(2)
 """Loss of the zero function: a robust loss above it proves that some training point is misclassified."""
 
-HALFWAY = -0.25
-"""Between the exponents in question, 0 and -1/2."""
+HALFWAY = Margin(0.25, "half-way between the exponents in question, 0 and -1/2")
 
 
 def _dissolved(runs: Sequence[VsLazyRun]) -> Finding:
     """Exponent of the smallest flip radius in the network's d, paired against unpaired."""
-    paired_runs, unpaired_runs = _padded(runs, "paired"), _padded(runs, "gaussian")
-    paired = _exponent_in_d(paired_runs, lambda run: run.result.flip_radius, 0.0)
-    unpaired = _exponent_in_d(unpaired_runs, lambda run: run.result.flip_radius, -0.5)
-    local_paired, local_unpaired = (
-        _exponent_in_d(cells, lambda run: run.result.flip_ratio, 0.0)
-        for cells in (paired_runs, unpaired_runs)
+    padded = [run for run in runs if run.config.padded_from is not None]
+    if not padded:
+        raise Undecided("no run has zero-padded images")
+    paired = rate(*_radii(_started(padded, "paired")), 0.0, HALFWAY)
+    # Lazy's theorem bounds the radius from above: a steeper fall is no contradiction.
+    unpaired = rate(*_radii(_started(padded, "gaussian")), -HALFWAY.size, "at most")
+    return noted(
+        all_of(paired, unpaired),
+        f"Exponent in d of the smallest flip radius of the most robust net found, the same data zero-padded: "
+        f"{paired} for the paired start, {unpaired} for the unpaired one.",
+        "Radii are those at which an attack succeeds, medians over test images: upper bounds.",
     )
-    C0 = paired_runs[0].config.C0
-    return with_caveat(
-        paired,
-        f"Smallest flip radius of the most robust net found, C0 = {C0:g}, the same data zero-padded: "
-        f"exponent {say(paired, 2)} in d for the paired start, {say(unpaired, 2)} for the unpaired one.",
-        f"|f|/|grad f| at the input itself: {say(local_paired, 2)} and {say(local_unpaired, 2)}; twins "
-        "that part near their kink leave a local gradient of order sqrt(d C0/sqrt m), which attacks cannot "
-        "follow.",
-        verdict=_nearer_zero(paired, unpaired),
-    )
+
+
+def _radii(runs: Sequence[VsLazyRun]) -> tuple[list[float], list[list[float]]]:
+    """Dimensions and flip radii, a row per seed."""
+    return curves(runs, lambda run: run.config.side**2, lambda run: run.result.flip_radius)
 
 
 def _exists(runs: Sequence[VsLazyRun]) -> Finding:
-    """Robust training accuracy at the smallest C0 of the paired ball, and losses against the kernel's."""
-    paired = _images(runs, "paired")
+    """Training points that an attack breaks at the smallest C0 of the paired ball."""
+    paired = _started(_images(runs), "paired")
+    if not paired:
+        raise Undecided("no run has images as they are")
     smallest = min(map(_radius, paired))
-    cells = _with_radius(paired, smallest)
-    # One data set without a robust net refutes the existence: the smallest accuracy counts.
-    finding = lower_bound_finding(
-        [run.result.largest_train_accuracy for run in cells], 1.0, deterministic=True
-    )
-    # The kernel function scaled into the ball is one net of it: the best net must not be worse.
-    above = [run.config.C0 for run in paired if run.result.loss > run.result.convergence_loss * (1 + 1e-6)]
-    test_accuracy = mean([run.result.test_accuracy for run in cells])
-    tau, d = cells[0].config.tau, cells[0].config.side ** 2
-    unpaired = [run.result.train_accuracy for run in _with_radius(_images(runs, "gaussian"), smallest)]
-    comparison = f" (unpaired: {max(unpaired):.2f})" if unpaired else ""
-    return with_caveat(
-        finding,
-        f"Smallest over {len(cells)} data sets of the robust training accuracy at tau = {tau:g} = "
-        f"{tau * math.sqrt(d):.1f}/sqrt d in the (2, inf) ball C0 = {smallest:g}{comparison}; the net of "
-        f"smallest loss has {test_accuracy:.2f} on test images.",
-        f"The loss is below that of the scaled kernel function in {len(paired) - len(above)} of "
-        f"{len(paired)} cells"
-        + (f"; the others have C0 >= {min(above):g}, where the solver has not converged." if above else "."),
-        "Accuracies are PGD's.",
+    cells = [run for run in paired if _radius(run) == smallest]
+    errors = [1 - run.result.largest_train_accuracy for run in cells]
+    config, test_error = cells[0].config, sum(1 - run.result.test_accuracy for run in cells) / len(cells)
+    below = sum(run.result.loss <= run.result.convergence_loss * (1 + 1e-6) for run in cells)
+    return noted(
+        bound(errors, "at most", 0.0, ERROR),
+        f"Robust training error under PGD at tau = {config.tau:g} = {config.tau * config.side:.1f}/sqrt d in "
+        f"the (2, inf) ball C0 = {smallest:g}; the net of smallest loss has the robust test error "
+        f"{test_error:.2f}.",
+        f"Its loss is at most that of the scaled kernel function in {below} of {len(cells)} cells.",
     )
 
 
 def _none(runs: Sequence[VsLazyRun]) -> Finding:
     """Certified lower bounds on the robust loss of every net of the unpaired ball, below the threshold."""
-    unpaired = _images(runs, "gaussian")
-    config = unpaired[0].config
-    threshold = config.tau * math.sqrt(2 * config.side**2)
-    radii = sorted(set(map(_radius, unpaired)))
+    unpaired = _started(_images(runs), "gaussian")
+    if not unpaired:
+        raise Undecided("no run has images as they are")
+    radii, threshold = sorted(set(map(_radius, unpaired))), _threshold(unpaired[0].config)
     # The largest ball inside the regime is the hardest one for the claim.
-    inside = [radius for radius in radii if radius <= threshold] or radii[:1]
-    hardest = _with_radius(unpaired, inside[-1])
-    finding = lower_bound_finding(
-        [run.result.bound for run in hardest], ZERO_FUNCTION_LOSS, deterministic=True
-    )
-    enclosures = [
-        f"C0 = {C0:g}: [{mean([run.result.bound for run in cells]):.2f}, "
-        f"{mean([run.result.loss for run in cells]):.2f}]"
-        for C0, cells in sorted(grouped(unpaired, _radius).items())
-    ]
-    frobenius = grouped(_images(runs, "gaussian", "frobenius"), _radius)
-    certified = [
-        f"R = {R:g}: {min(run.result.bound for run in cells):.2f}" for R, cells in sorted(frobenius.items())
-    ]
-    return with_caveat(
-        finding,
-        f"Best robust loss of the unpaired ball, certified below and found above: {', '.join(enclosures)}; "
-        f"the threshold tau sqrt(2 d) is {threshold:.1f}.",
-        f"Certified in the Frobenius ball: {', '.join(certified)}." if certified else "",
+    largest = max((radius for radius in radii if radius <= threshold), default=radii[0])
+    hardest = [run for run in unpaired if _radius(run) == largest]
+    lower = [run.result.bound for run in hardest]
+    found = min(run.result.loss for run in hardest)
+    why = "a convex problem bounds every net of the ball"
+    return noted(
+        exact_bound(lower, "at least", ZERO_FUNCTION_LOSS, LOSS, why),
+        f"Best robust loss of the ball C0 = {largest:g}: certified at least {min(lower):.2f}, found "
+        f"{found:.2f}.",
     )
 
 
-def _nearer_zero(paired: Finding, unpaired: Finding) -> Outcome:
-    """Holds if the paired exponent is surely nearer to 0 than to -1/2, and surely above the unpaired one."""
-    if paired.interval is None or unpaired.interval is None:
-        return "inconclusive"
-    if paired.interval.high < HALFWAY:
-        return "fails"
-    apart = paired.interval.low > unpaired.interval.high
-    return "holds" if apart and paired.interval.low > HALFWAY else "inconclusive"
+def _threshold(config: VsLazyConfig) -> float:
+    return config.tau * math.sqrt(2 * config.side**2)
 
 
-def _exponent_in_d(
-    runs: Sequence[VsLazyRun], value: Callable[[VsLazyRun], float], predicted: float
-) -> Finding:
-    x, table = curves(runs, lambda run: run.config.side**2, value)
-    return power(x, table, predicted, resolution=0.15)
+def _lazy_regime(config: VsLazyConfig) -> list[Condition]:
+    return [
+        at_most("C0 <= tau sqrt(2 d)", config.C0, _threshold(config)),
+        is_so("unpaired start", config.start == "gaussian"),
+    ]
 
 
-def _padded(runs: Sequence[VsLazyRun], start: str) -> list[VsLazyRun]:
-    """Runs on zero-padded images, where only the network's d changes."""
-    return [run for run in runs if run.config.start == start and run.config.padded_from is not None]
-
-
-def _images(runs: Sequence[VsLazyRun], start: str, ball: str = "rows") -> list[VsLazyRun]:
-    """Runs on images as they are."""
-    same_start = [run for run in runs if run.config.start == start and run.config.padded_from is None]
-    return [run for run in same_start if run.config.ball == ball]
-
-
-def _with_radius(runs: Sequence[VsLazyRun], C0: float) -> list[VsLazyRun]:
-    return [run for run in runs if run.config.C0 == C0]
+def _paired_start(config: VsLazyConfig) -> list[Condition]:
+    return [is_so("paired start", config.start == "paired")]
 
 
 def _radius(run: VsLazyRun) -> float:
     return run.config.C0
 
 
+def _images(runs: Sequence[VsLazyRun]) -> list[VsLazyRun]:
+    """Runs on images as they are, in lazy's ball."""
+    return [run for run in runs if run.config.padded_from is None and run.config.ball == "rows"]
+
+
+def _started(runs: Sequence[VsLazyRun], start: str) -> list[VsLazyRun]:
+    """Runs with a start; all of them where there is no other start to choose, as in a control."""
+    return [run for run in runs if run.config.start == start] or list(runs)
+
+
+_EXAMPLE = VsLazyConfig(side=10, m=100, C0=1.0)
+_MEASURED = VsLazyResult(
+    loss=0.5,
+    bound=0.4,
+    linear=Enclosure(loss=0.5, bound=0.45),
+    train_accuracy=1.0,
+    largest_train_accuracy=1.0,
+    test_accuracy=0.9,
+    clean_accuracy=1.0,
+    value=0.1,
+    gradient=0.1,
+    flip_ratio=1.0,
+    flip_radius=0.3,
+    start_gradient=0.0,
+    row_movement=1.0,
+    frobenius_movement=1.0,
+    kernel_norm=4.0,
+    random_feature_norm=10.0,
+    convergence_loss=0.6,
+    lazy_loss=0.8,
+)
+_UNPAIRED = replace(_EXAMPLE, start="gaussian")
+
+
+def _dimensions(config: VsLazyConfig, power: float) -> list[tuple[VsLazyConfig, VsLazyResult]]:
+    """Runs on padded images whose flip radius follows a power of d."""
+    return [
+        (replace(config, side=side, padded_from=10), replace(_MEASURED, flip_radius=side ** (2 * power)))
+        for side in (10, 14, 20)
+    ]
+
+
+_SMALL = {"m": 200, "n": 12, "n_test": 40, "steps": 40, "polish": 5, "ball": "rows"}
+
 CHECKS = (
     Check(
         claim_id="convergence.vs-lazy",
         experiment=VS_LAZY,
         evaluate=_dissolved,
+        satisfied=examples(*_dimensions(_EXAMPLE, 0.0), *_dimensions(_UNPAIRED, -0.5)),
+        violated=examples(*_dimensions(_EXAMPLE, -0.5), *_dimensions(_UNPAIRED, -0.5)),
+        controls=(
+            Control(
+                name="no pairs",
+                removes="structure",
+                settings={**_SMALL, "start": "gaussian", "C0": 8.0, "padded_from": 10},
+                why="an unpaired start keeps its gradient of sqrt(d/2)",
+            ),
+        ),
         reading="The quantity lazy's proof lives on is |grad f(W0)| ~ sqrt(d/2); pairing makes it 0. The "
-        "flip radius is the smallest one at which PGD changes the prediction, its median over test images. "
-        "Exponents 0 and -1/2 are in question: it holds if the interval lies above -1/4 and above the "
-        "unpaired one.",
+        "flip radius is the smallest one at which PGD changes the prediction, its median over test images.",
         headline=True,
     ),
     Check(
         claim_id="convergence.vs-lazy.exists",
         experiment=VS_LAZY,
         evaluate=_exists,
-        reading="A net found is a net that exists; robust accuracy by PGD. In a paired ball the linearised "
-        "net scales with C0, so that the sign of a robust function fits into every ball.",
+        conditions=_paired_start,
+        satisfied=examples((_EXAMPLE, _MEASURED)),
+        violated=examples((_EXAMPLE, replace(_MEASURED, largest_train_accuracy=0.9))),
+        controls=(
+            Control(
+                name="no pairs",
+                removes="structure",
+                settings={**_SMALL, "start": "gaussian", "C0": 1.0, "side": 28, "padded_from": None},
+                why="in lazy's own ball around an unpaired start no net is robust",
+            ),
+        ),
+        reading="A net found is a net that exists; robust accuracy by PGD, no certificate. In a paired ball "
+        "the linearised net scales with C0, so that the sign of a robust function fits into every ball.",
         headline=True,
     ),
     Check(
         claim_id="convergence.vs-lazy.none",
         experiment=VS_LAZY,
         evaluate=_none,
+        conditions=_lazy_regime,
+        satisfied=examples((_UNPAIRED, replace(_MEASURED, bound=0.7))),
+        violated=examples((_UNPAIRED, replace(_MEASURED, bound=0.69))),
+        controls=(
+            Control(
+                name="pairs",
+                removes="structure",
+                settings={**_SMALL, "start": "paired", "C0": 4.0, "side": 28, "padded_from": None},
+                why="a paired ball holds nets of smaller loss than the zero function",
+            ),
+        ),
         reading="Certified for every net of the ball, not only linearised ones: a convex problem over "
         "finitely many attacked points, with the largest gain that switching neurons can bring.",
         headline=True,

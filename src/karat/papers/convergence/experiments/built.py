@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Literal
 
 import torch
 from annotated_types import Ge
@@ -15,11 +15,14 @@ from karat.nets import TwoLayer, init
 from karat.papers.convergence.bounds import built_error_bound, finite_sum_bound
 from karat.papers.convergence.experiments.activations import smoothed_relu_lipschitz
 from karat.papers.convergence.experiments.kernel import cap_points
+from karat.papers.convergence.experiments.lattice import cap_lattice
 from karat.papers.convergence.experiments.sets import CapRadius, PseudoHuber, draw_centres
 from karat.probes.kernel_interpolation import KernelFunction, interpolant
 from karat.probes.movement import frobenius_movement, row_movement
 from karat.study.experiment import Experiment, Preset
 from karat.study.result import Undefined
+
+Construction = Literal["corrected", "printed", "zero"]
 
 _COVERED = Undefined("infinite unless d = 3: caps are covered in three dimensions only")
 
@@ -40,6 +43,8 @@ class BuiltConfig:
         grid: points per cap of the certificate.
         tol: robust loss sought.
         p_fail: of the bound.
+        construction: of the net: corrected, as printed (both halves cancel), or "zero", which stays at the
+            start.
     """
 
     m: Pairs
@@ -52,6 +57,7 @@ class BuiltConfig:
     grid: Count = 2000
     tol: Positive = 0.2
     p_fail: Inside = 0.01
+    construction: Construction = "corrected"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,7 +121,7 @@ def run(config: BuiltConfig, generator: torch.Generator) -> BuiltResult:
         scale=1 / math.sqrt(config.m),
         activation=activation,
     )
-    net = build(start, g)
+    net = build(start, g, config.construction)
     rf_norm = g.random_feature_norm(start.W)
     x = grids.reshape(-1, config.d)
     values, target = net(x), g(x)
@@ -141,7 +147,7 @@ def run(config: BuiltConfig, generator: torch.Generator) -> BuiltResult:
     )
 
 
-def build(net: TwoLayer, g: KernelFunction) -> TwoLayer:
+def build(net: TwoLayer, g: KernelFunction, construction: Construction = "corrected") -> TwoLayer:
     r"""Move a paired start to the proof's robust net, which approximates a kernel function.
 
     .. math:: w_i = w_{i0} + a_i \sqrt{m/4}\; c_i, \qquad \bar w_i = w_{i0} - a_i \sqrt{m/4}\; c_i,
@@ -150,6 +156,7 @@ def build(net: TwoLayer, g: KernelFunction) -> TwoLayer:
     Args:
         net: the paired start.
         g: a function of the tangent kernel's space.
+        construction: with the factors :math:`a_i`, as printed without them, or no move at all.
 
     Reading: with :math:`m/2` features :math:`\|c_i\| \le 2 \|g\|_{RF}/m`, and rows move by up to
         :math:`\|g\|_{RF}/\sqrt{m}`; the factors :math:`a_i`, without which the two halves cancel, are missing
@@ -159,7 +166,8 @@ def build(net: TwoLayer, g: KernelFunction) -> TwoLayer:
     """
     half = net.m // 2
     c = g.density(net.W[:half]) / half
-    move = math.sqrt(net.m / 4) * net.a[:half].unsqueeze(1) * c
+    signs = {"corrected": net.a[:half], "printed": torch.ones(half), "zero": torch.zeros(half)}[construction]
+    move = math.sqrt(net.m / 4) * signs.to(c).unsqueeze(1) * c
     return net.replace(W=net.W + torch.cat([move, -move]))
 
 
@@ -209,16 +217,10 @@ def _covering_radius(centres: Tensor, grids: Tensor, tau: float) -> float:
         return math.inf
     steps = 60
     angle = Cap(tau).angle
-    # Midpoints of rings: no point of the cap is farther than half a ring and half a turn from the lattice.
-    radii = angle * (torch.arange(steps, dtype=torch.float64) + 0.5) / steps
-    turns = 2 * math.pi * torch.arange(4 * steps, dtype=torch.float64) / (4 * steps)
     largest = 0.0
     for centre, grid in zip(centres, grids, strict=True):
-        # The second and third columns of Q span the plane at right angles to the centre.
-        basis = torch.linalg.qr(torch.cat([centre.unsqueeze(1), torch.eye(3, dtype=torch.float64)], dim=1)).Q
-        ring = torch.cos(turns).unsqueeze(1) * basis[:, 1] + torch.sin(turns).unsqueeze(1) * basis[:, 2]
-        lattice = torch.cos(radii)[:, None, None] * centre + torch.sin(radii)[:, None, None] * ring
-        largest = max(largest, float(torch.cdist(lattice.reshape(-1, 3), grid).amin(dim=1).max()))
+        nearest = torch.cdist(cap_lattice(centre, tau, steps), grid).amin(dim=1)
+        largest = max(largest, float(nearest.max()))
     return largest + angle / steps + 2 * math.pi * math.sin(angle) / (8 * steps)
 
 

@@ -1,6 +1,7 @@
 """Projected adversarial training of deep ReLU nets, and what their start looks like."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Literal
 
@@ -43,6 +44,8 @@ class DeepConfig:
         d: input dimension.
         tau: radius of the caps, as a chord.
         K: allowed points per sample, itself counted.
+        input_variance: entries of A have this variance over m; 2 in print.
+        shift: how Lemma A.4 answers a shift of the input, "none" leaves :math:`W_1` as it is.
     """
 
     m: Count
@@ -56,6 +59,8 @@ class DeepConfig:
     d: Annotated[int, Ge(2)] = 6
     tau: CapRadius = 0.25
     K: Count = 8
+    input_variance: Positive = 2.0
+    shift: Literal["rank-one", "none"] = "rank-one"
 
     @property
     def lr(self) -> float:
@@ -93,7 +98,13 @@ class DeepResult:
         pattern_change: share of neurons whose sign at the samples has changed.
         norm: lengths of the layers at the start, over all allowed points.
         wide_norm: mean length of the layers of a start of width `WIDE`.
-        equivalence: relative difference of the two nets of Lemma A.4.
+        equivalence: relative difference of the outputs of the two nets of Lemma A.4.
+        wide_low: smallest length of a layer :math:`x^{(h)}` of the wide start.
+        wide_high: the largest.
+        wide_bar_low: smallest length of a preactivation :math:`\bar x^{(h)}` of the wide start.
+        wide_bar_high: the largest.
+        shift_layers: largest relative difference of a layer of the two nets of Lemma A.4.
+        shift_length: :math:`\|\tilde W_1 - W_1\|_F / \|x - x'\|`.
     """
 
     reference: float
@@ -107,6 +118,12 @@ class DeepResult:
     norm: LayerLengths
     wide_norm: float
     equivalence: float
+    wide_low: float
+    wide_high: float
+    wide_bar_low: float
+    wide_bar_high: float
+    shift_layers: float
+    shift_length: float
 
 
 def run(config: DeepConfig, generator: torch.Generator) -> DeepResult:
@@ -115,14 +132,18 @@ def run(config: DeepConfig, generator: torch.Generator) -> DeepResult:
     Ref: convergence, Thm 4.1
     """
     sets = draw_sets(config.n, config.d, config.tau, config.K, generator)
-    start = init.deep_gaussian(config.d, config.m, config.depth, generator=generator)
+    start = _draw_net(config, config.m, generator)
     points, y = allowed_points(sets)
     radius = config.R / math.sqrt(config.m)
     optimum = best_robust_loss(start, sets, layer_ball(start, points, y), radius)
     net, losses = _train(config, start, sets, generator)
     best_so_far = torch.tensor(losses).cummin(dim=0).values
     observed = [step for step in OBSERVED_STEPS if step < config.steps] + [config.steps]
-    wide = init.deep_gaussian(config.d, WIDE, config.depth, generator=generator)
+    wide = _draw_net(config, WIDE, generator)
+    # A few inputs are enough: at this width the lengths hardly differ between inputs.
+    preactivations, states = wide.hidden(points[:4])
+    wide_lengths, bar_lengths = _lengths(states), _lengths(preactivations)
+    outputs, layers, moved = _equivalence(config, start, points)
     return DeepResult(
         reference=optimum.loss,
         reference_bound=optimum.bound,
@@ -133,11 +154,22 @@ def run(config: DeepConfig, generator: torch.Generator) -> DeepResult:
         start_loss=losses[0],
         frobenius=frobenius_movement(net, start) * math.sqrt(config.m),
         pattern_change=pattern_change(net, start, sets.x[:, 0]),
-        norm=_layer_lengths(start, points),
-        # A few inputs are enough: at this width the lengths hardly differ between inputs.
-        wide_norm=_layer_lengths(wide, points[:4]).mean,
-        equivalence=_equivalence(start, points),
+        norm=_lengths(start.hidden(points)[1]),
+        wide_norm=wide_lengths.mean,
+        equivalence=outputs,
+        wide_low=wide_lengths.low,
+        wide_high=wide_lengths.high,
+        wide_bar_low=bar_lengths.low,
+        wide_bar_high=bar_lengths.high,
+        shift_layers=layers,
+        shift_length=moved,
     )
+
+
+def _draw_net(config: DeepConfig, m: int, generator: torch.Generator) -> Deep:
+    """The printed start, its input layer rescaled to the variance of the config."""
+    net = init.deep_gaussian(config.d, m, config.depth, generator=generator)
+    return net.replace(A=net.A * math.sqrt(config.input_variance / 2))
 
 
 def _train(
@@ -156,28 +188,38 @@ def _train(
     return descent.run(start, sets, pick, steps=config.steps)
 
 
-def _layer_lengths(net: Deep, x: Tensor) -> LayerLengths:
-    """Lengths of all layers at all inputs.
+def _lengths(layers: Sequence[Tensor]) -> LayerLengths:
+    """Lengths of all layers (n, m) at all inputs.
 
     Ref: convergence, Lem A.2
     """
-    lengths = torch.stack([torch.linalg.vector_norm(state, dim=1) for state in net.hidden(x)[1]])
+    lengths = torch.stack([torch.linalg.vector_norm(layer, dim=1) for layer in layers])
     return LayerLengths(low=float(lengths.min()), high=float(lengths.max()), mean=float(lengths.mean()))
 
 
-def _equivalence(net: Deep, x: Tensor) -> float:
-    r"""How far a rank-one change of the first layer is from a shift of the input, in the net's output.
+def _equivalence(config: DeepConfig, net: Deep, x: Tensor) -> tuple[float, float, float]:
+    r"""How far a rank-one change of the first layer is from a shift of the input, and how long it is.
 
     .. math:: \tilde W_1 = W_1 + \frac{W_1 (x'^{(0)} - x^{(0)}) (x^{(0)})^\top}{\|x^{(0)}\|^2}
         \quad \text{makes} \quad f(\tilde W, x) = f(W, x').
+
+    Returns:
+        relative differences of the outputs and of the layers, and the change's length over the shift's.
 
     Ref: convergence, Lem A.4
     """
     first, other = x[:1], x[1:2]
     base, shifted = first @ net.A.T, other @ net.A.T
     change = net.layers[0] @ (shifted - base).T @ base / base.square().sum()
+    if config.shift == "none":
+        change = torch.zeros_like(change)
     twin = net.replace(W1=net.layers[0] + change)
-    return abs(float(twin(first)) - float(net(other))) / max(1.0, abs(float(net(other))))
+    outputs = abs(float(twin(first)) - float(net(other))) / max(1.0, abs(float(net(other))))
+    # The input layer itself differs, all layers above it must agree.
+    pairs = zip(twin.hidden(first)[1][1:], net.hidden(other)[1][1:], strict=True)
+    layers = max(float(torch.dist(mine, theirs) / torch.linalg.vector_norm(theirs)) for mine, theirs in pairs)
+    moved = float(torch.linalg.vector_norm(change) / torch.dist(first, other))
+    return outputs, layers, moved
 
 
 BASE = DeepConfig(m=128, depth=2)

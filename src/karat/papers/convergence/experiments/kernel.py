@@ -9,9 +9,10 @@ from annotated_types import Ge
 from torch import Tensor
 
 from karat.core.cap import Cap
-from karat.core.ranges import Count, Steps, settings
+from karat.core.ranges import Count, NonNegative, Steps, settings
 from karat.core.tangent_kernel import degree_weights, empirical_gram, gram, profile_of
 from karat.papers.convergence.experiments.activations import ActivationName, activation_of
+from karat.papers.convergence.experiments.lattice import cap_lattice, lattice_spacing
 from karat.papers.convergence.experiments.sets import CapRadius, draw_centres
 from karat.probes.kernel_interpolation import KernelFunction, interpolant
 from karat.study.experiment import Experiment, Preset
@@ -32,6 +33,9 @@ class KernelConfig:
         draws: of the Monte-Carlo kernel.
         antipodes: "no", or n/2 pairs x, -x with "same" or "opposite" labels.
         lift: map x to :math:`[x, 1]/\sqrt{2}` first.
+        ridge: of the interpolant, which trades accuracy for norm.
+        rings: of the lattice on every cap that certifies the supremum, 0 for no certificate.
+        closed_form: the activation whose closed form is compared with Monte-Carlo, None for the own one.
     """
 
     activation: ActivationName
@@ -43,6 +47,9 @@ class KernelConfig:
     draws: Count = 100_000
     antipodes: Literal["no", "same", "opposite"] = "no"
     lift: bool = False
+    ridge: NonNegative = 1e-10
+    rings: Steps = 0
+    closed_form: ActivationName | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,6 +65,7 @@ class KernelResult:
         degrees: eigenvalue of the kernel for every degree from 0 on.
         even_weight: sum of the eigenvalues of even degrees from 4 on.
         odd_weight: sum of the eigenvalues of odd degrees from 5 on.
+        certified_supremum: bound on :math:`|f(x) - y|` over the whole caps.
     """
 
     supremum: float
@@ -68,6 +76,7 @@ class KernelResult:
     degrees: list[float]
     even_weight: float
     odd_weight: float
+    certified_supremum: float | None = None
 
 
 def run(config: KernelConfig, generator: torch.Generator) -> KernelResult:
@@ -80,12 +89,13 @@ def run(config: KernelConfig, generator: torch.Generator) -> KernelResult:
 
     Ref: convergence, Asm 5.2; convergence, Def 5.1
     """
-    function, y, fresh = _robust_interpolant(config, generator)
+    centres, y = _labelled_centres(config, generator)
+    function, fresh = _robust_interpolant(config, centres, y, generator)
     values = function(fresh.reshape(-1, fresh.shape[-1])).reshape(len(y), -1)
     x = fresh[:, 0]
     activation = activation_of(config.activation)
     W = torch.randn(config.draws, x.shape[1], generator=generator, dtype=torch.float64)
-    closed_form = gram(profile_of(activation), x)
+    closed_form = gram(profile_of(activation_of(config.closed_form or config.activation)), x)
     error = (empirical_gram(W, activation, x) - closed_form).abs().max()
     weights = degree_weights(profile_of(activation), config.d, 9)
     return KernelResult(
@@ -98,6 +108,7 @@ def run(config: KernelConfig, generator: torch.Generator) -> KernelResult:
         # Low degrees are there for every activation: parity shows beyond them only.
         even_weight=sum(abs(weight) for weight in weights[4::2]),
         odd_weight=sum(abs(weight) for weight in weights[5::2]),
+        certified_supremum=_certified_supremum(config, function, centres, y),
     )
 
 
@@ -118,11 +129,32 @@ def cap_points(centres: Tensor, count: int, tau: float, generator: torch.Generat
     return moved.reshape(len(centres), count, -1)
 
 
+def _certified_supremum(
+    config: KernelConfig, function: KernelFunction, centres: Tensor, y: Tensor
+) -> float | None:
+    r"""A bound on :math:`|f - y|` over the whole caps, from a lattice of each; None where there is none.
+
+    Between points a function of the space moves by at most its norm times their distance in the space,
+
+    .. math:: |f(x) - f(x')| \le \|f\| \sqrt{K(x, x) + K(x', x') - 2 K(x, x')}.
+    """
+    if not config.rings or config.d != 3 or config.lift:
+        return None
+    largest = 0.0
+    for centre, label in zip(centres, y, strict=True):
+        values = function(cap_lattice(centre, config.tau, config.rings))
+        largest = max(largest, float((values - label).abs().max()))
+    angle = torch.tensor(lattice_spacing(config.tau, config.rings), dtype=torch.float64)
+    near = torch.tensor([[1.0, 0.0], [torch.cos(angle), torch.sin(angle)]], dtype=torch.float64)
+    K = gram(profile_of(function.activation), near)
+    distance = float((K[0, 0] + K[1, 1] - 2 * K[0, 1]).clamp_min(0).sqrt())
+    return largest + function.norm * distance
+
+
 def _robust_interpolant(
-    config: KernelConfig, generator: torch.Generator
-) -> tuple[KernelFunction, Tensor, Tensor]:
-    """Interpolate centres and cover points; the function, the labels, and fresh points (n, fresh, d)."""
-    centres, y = _labelled_centres(config, generator)
+    config: KernelConfig, centres: Tensor, y: Tensor, generator: torch.Generator
+) -> tuple[KernelFunction, Tensor]:
+    """Interpolate centres and cover points; the function and fresh points (n, fresh, d)."""
     known = centres.unsqueeze(1)
     if config.cover:
         known = torch.cat([known, cap_points(centres, config.cover, config.tau, generator)], dim=1)
@@ -130,8 +162,9 @@ def _robust_interpolant(
     if config.lift:
         known, fresh = _lifted(known), _lifted(fresh)
     x = known.reshape(-1, known.shape[-1])
-    function = interpolant(activation_of(config.activation), x, y.repeat_interleave(known.shape[1]))
-    return function, y, fresh
+    targets = y.repeat_interleave(known.shape[1])
+    function = interpolant(activation_of(config.activation), x, targets, ridge=config.ridge)
+    return function, fresh
 
 
 def _labelled_centres(config: KernelConfig, generator: torch.Generator) -> tuple[Tensor, Tensor]:
@@ -177,6 +210,31 @@ KERNEL = Experiment(
             },
             seeds=5,
             cell_seconds=20,
+        ),
+    },
+    run=run,
+)
+
+# A ridge keeps the norm small, and with it what the function can do between the points of the lattice.
+_ROBUST = KernelConfig(
+    activation="smoothed_relu", n=4, tau=0.1, cover=80, fresh=120, draws=1000, ridge=1e-3, rings=48
+)
+
+ROBUST = Experiment(
+    name="convergence.robust",
+    title="Is there a function of the tangent kernel's space that is certified robust on all caps?",
+    paper="convergence",
+    presets={
+        "tiny": Preset(config=replace(_ROBUST, cover=20, rings=24), seeds=2, cell_seconds=0.1),
+        "quick": Preset(config=_ROBUST, seeds=4, cell_seconds=0.3),
+        "full": Preset(
+            config=replace(_ROBUST, rings=72),
+            grid={
+                "activation": ("smoothed_relu", "softplus", "smooth_leaky_relu"),
+                "tau": (0.05, 0.1, 0.15),
+            },
+            seeds=10,
+            cell_seconds=3,
         ),
     },
     run=run,

@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Literal
 
 import torch
 from annotated_types import Ge, Le
@@ -14,6 +14,9 @@ from karat.training.surrogate import Sets
 
 CapRadius = Annotated[float, Ge(0), Le(2)]
 """The radius of a cap of the unit sphere, as a chord: 2 is the whole sphere."""
+
+DataName = Literal["caps", "apart", "ring"]
+"""Random caps; random caps that are apart up to sign; a ring of antipodal caps with equal labels."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +38,13 @@ class PseudoHuber:
 
 
 def draw_centres(
-    n: int, d: int, tau: float, generator: torch.Generator, *, attempts: int = 400
+    n: int,
+    d: int,
+    tau: float,
+    generator: torch.Generator,
+    *,
+    attempts: int = 400,
+    up_to_sign: bool = False,
 ) -> tuple[Tensor, Tensor]:
     """Draw points of the sphere with random labels, both present, whose caps of radius tau are compatible.
 
@@ -49,6 +58,7 @@ def draw_centres(
         tau: radius of the caps, as a chord.
         generator: of the points and labels.
         attempts: draws of one point before it is taken although it is too near to another.
+        up_to_sign: the caps must be apart from the mirror images -x of the others, too.
 
     Returns:
         (n, d) unit vectors and (n,) labels.
@@ -64,15 +74,54 @@ def draw_centres(
         for _ in range(attempts):
             x = torch.randn(d, generator=generator, dtype=torch.float64)
             x = x / torch.linalg.vector_norm(x)
-            if all(float(torch.linalg.vector_norm(x - other)) > gap for other in points):
+            others = [*points, *(-other for other in points)] if up_to_sign else points
+            if all(float(torch.linalg.vector_norm(x - other)) > gap for other in others):
                 break
         points.append(x)
     centres = torch.stack(points)
     require_compatible(centres, y, tau)
+    if up_to_sign:
+        _require_apart_up_to_sign(centres, y, tau)
     return centres, y
 
 
-def draw_sets(n: int, d: int, tau: float, K: int, generator: torch.Generator) -> Sets:
+def _require_apart_up_to_sign(centres: Tensor, y: Tensor, tau: float) -> None:
+    """Refuse caps that meet a cap of the other label or its mirror image.
+
+    Ref: convergence, Asm C.1
+    """
+    require_compatible(torch.cat([centres, -centres]), torch.cat([y, y]), tau)
+
+
+def ring_centres(n: int, d: int, tau: float) -> tuple[Tensor, Tensor]:
+    r"""Return n points of a great circle with alternating labels, so that x and -x carry the same label.
+
+    The labels are those of a function of degree :math:`n/2 \ge 4` on the circle, and so orthogonal to every
+    quadratic form: :math:`\sum_i y_i x_i x_i^\top = 0`.
+
+    Args:
+        n: points, a multiple of 4 and at least 8.
+        d: dimension.
+        tau: radius of the caps, as a chord.
+
+    Returns:
+        (n, d) unit vectors and (n,) labels.
+
+    Ref: convergence, Asm C.1
+    """
+    if n < 8 or n % 4:
+        raise ValueError(f"a ring of antipodal caps needs n = 8, 12, 16, ..., got {n}.")
+    angle = 2 * math.pi * torch.arange(n, dtype=torch.float64) / n
+    centres = torch.zeros(n, d, dtype=torch.float64)
+    centres[:, 0], centres[:, 1] = torch.cos(angle), torch.sin(angle)
+    y = torch.where(torch.arange(n) % 2 == 0, 1.0, -1.0).double()
+    _require_apart_up_to_sign(centres, y, tau)
+    return centres, y
+
+
+def draw_sets(
+    n: int, d: int, tau: float, K: int, generator: torch.Generator, *, data: DataName = "caps"
+) -> Sets:
     """Draw labelled centres with K allowed points each: the centre and K - 1 points of the rim of its cap.
 
     Args:
@@ -81,13 +130,17 @@ def draw_sets(n: int, d: int, tau: float, K: int, generator: torch.Generator) ->
         tau: radius of the caps, as a chord.
         K: allowed points per centre, itself counted.
         generator: of centres, labels and rim points.
+        data: how the centres lie.
 
     Reading: a finite set makes the strongest perturbation function an exact argmax; the rim is where a
         function that is nearly linear on the cap is extreme.
 
     Ref: convergence, Def 3.4
     """
-    centres, y = draw_centres(n, d, tau, generator)
+    if data == "ring":
+        centres, y = ring_centres(n, d, tau)
+    else:
+        centres, y = draw_centres(n, d, tau, generator, up_to_sign=data == "apart")
     repeated = centres.repeat_interleave(K, dim=0)
     push = torch.randn(repeated.shape, generator=generator, dtype=torch.float64)
     # A push at right angles to its centre ends on the rim of the cap.

@@ -21,10 +21,10 @@ class ShatteringConfig:
 
     Args:
         d: dimension, and the points of a cluster.
-        clusters: :math:`\lceil n/2 \rceil` of them.
+        clusters: :math:`\lfloor n/2 \rfloor` of them, for every cluster takes two of the n balls.
         tau: radius of the balls.
         labellings: random ones tried.
-        share: offset as a share of its supremum.
+        share: offset as a share of its supremum; beyond 1 some ball cannot hold its points.
         printed: take the maximum that the text prints.
     """
 
@@ -32,7 +32,7 @@ class ShatteringConfig:
     clusters: Count = 4
     tau: Positive = 1.0
     labellings: Count = 200
-    share: Annotated[float, Gt(0), Le(1)] = 0.98
+    share: Annotated[float, Gt(0), Le(2)] = 0.98
     printed: bool = False
 
 

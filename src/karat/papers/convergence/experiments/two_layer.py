@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 import torch
 from annotated_types import Ge
+from torch import Tensor
 
 from karat.core.ranges import Count, Pairs, Positive, settings
 from karat.nets import TwoLayer, init
@@ -15,7 +16,7 @@ from karat.papers.convergence.experiments.reference import (
     best_robust_loss,
     frobenius_displacement,
 )
-from karat.papers.convergence.experiments.sets import CapRadius, PseudoHuber, draw_sets
+from karat.papers.convergence.experiments.sets import CapRadius, DataName, PseudoHuber, draw_sets
 from karat.probes.movement import frobenius_movement, pattern_change, row_movement
 from karat.study.result import Undefined
 from karat.training import FrobeniusBall
@@ -48,6 +49,8 @@ class TwoLayerConfig:
         steps: of gradient descent.
         activation: of the hidden neurons.
         rows: Gaussian start, or on the sphere of radius :math:`\sqrt{d}`.
+        data: how the caps lie.
+        direction: "up" takes every step with the wrong sign.
     """
 
     m: Pairs
@@ -63,6 +66,8 @@ class TwoLayerConfig:
     steps: Count = 300
     activation: ActivationName = "smoothed_relu"
     rows: Literal["gaussian", "sphere"] = "gaussian"
+    data: DataName = "caps"
+    direction: Literal["down", "up"] = "down"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,6 +114,14 @@ class TwoLayerResult:
         return self.reference - self.reference_bound
 
 
+class Uphill(PseudoHuber):
+    """The loss with a derivative of the wrong sign, so that descent climbs while it notes the true losses."""
+
+    def derivative(self, margin: Tensor) -> Tensor:
+        """Minus the derivative in the margin."""
+        return -super().derivative(margin)
+
+
 def run(config: TwoLayerConfig, generator: torch.Generator) -> TwoLayerResult:
     r"""Train, and compare :math:`\min_t L_A(W_t)` with the best robust loss of the ball.
 
@@ -118,7 +131,7 @@ def run(config: TwoLayerConfig, generator: torch.Generator) -> TwoLayerResult:
 
     Ref: convergence, Thm 5.1
     """
-    sets = draw_sets(config.n, config.d, config.tau, config.K, generator)
+    sets = draw_sets(config.n, config.d, config.tau, config.K, generator, data=config.data)
     start = draw_net(config, generator)
     optimum, target = best_nearby(start, sets, config.R)
     loss = PseudoHuber()
@@ -126,7 +139,7 @@ def run(config: TwoLayerConfig, generator: torch.Generator) -> TwoLayerResult:
     trace = RegretTrace(start, target, target_loss, config)
     descent = SurrogateDescent(
         lr=config.lr,
-        loss=loss,
+        loss=loss if config.direction == "down" else Uphill(),
         projection=FrobeniusBall({"W": start.W}, config.R) if config.projected else None,
     )
     # The perturbation function sees every allowed point at every step; whatever it picks, the theorem holds.

@@ -6,7 +6,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from karat.papers.convergence.checks.deep import DeepRun
-from karat.papers.convergence.checks.descent import TwoLayerRun
+from karat.papers.convergence.checks.two_layer_runs import TwoLayerRun
 from karat.papers.convergence.experiments.deep import THM41
 from karat.papers.convergence.experiments.descent import EXIT, THM51, WIDTH
 from karat.study.drawing.picture import Drawing, Picture
