@@ -7,13 +7,16 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch
-from karat.study.evaluate import upper_bound_finding
 
 from karat.contract import judge_paper, violations
 from karat.core.divergence import Diverged
 from karat.study import registry
-from karat.study.claim import Check
+from karat.study.check import Check
+from karat.study.control import Control
 from karat.study.experiment import Experiment, Preset
+from karat.study.finding import RATIO
+from karat.study.hypothesis import at_least
+from karat.study.judging import bound, exact_bound
 from karat.study.paper import Paper
 from karat.study.run import examples
 from karat.study.statement import tabulate
@@ -72,10 +75,11 @@ SOUND = Experiment(name="toy.noise", title="How large?", paper="toy", presets=PR
 CHECK = Check(
     claim_id="toy.thm1",
     experiment=SOUND,
-    evaluate=lambda runs: upper_bound_finding([run.result.value for run in runs], 2.0),
+    evaluate=lambda runs: bound([run.result.value for run in runs], "at most", 2.0, RATIO),
     satisfied=examples((Config(), Result(value=1.0))),
     violated=examples((Config(), Result(value=3.0))),
-    hypotheses=lambda run: [],
+    conditions=lambda config: [at_least("d >= 1", config.d, 1)],
+    controls=(Control(name="wide", removes="scale", settings={"d": 9}),),
 )
 
 
@@ -176,19 +180,35 @@ def test_a_run_without_a_result_class_is_found(judge):
     assert ("violation", "result") in judge(replace(SOUND, run=nameless))
 
 
-@pytest.mark.parametrize("bound", [-1.0, 10.0])
-def test_a_check_that_cannot_say_both_is_found(judge, bound):
-    stubborn = replace(CHECK, evaluate=lambda runs: upper_bound_finding([0.0, 0.0, 0.0], bound))
-    assert judge(SOUND, checks=[stubborn]) == [("violation", "examples")]
+@pytest.mark.parametrize("edge", [-1.0, 10.0])
+def test_a_check_that_cannot_say_both_is_found(judge, edge):
+    stubborn = replace(CHECK, evaluate=lambda runs: bound([0.0, 0.0, 0.0], "at most", edge, RATIO))
+    assert ("violation", "examples") in judge(SOUND, checks=[stubborn])
 
 
-def test_missing_examples_and_hypotheses_are_warnings(judge):
+def test_a_random_quantity_judged_as_exact_after_one_seed_is_no_fault_but_a_mean_is(judge):
+    exact = replace(
+        CHECK,
+        evaluate=lambda runs: exact_bound([run.result.value for run in runs], "at most", 2.0, RATIO, "toy"),
+    )
+    assert judge(SOUND, checks=[exact]) == []
+    hasty = replace(CHECK, evaluate=lambda runs: bound([runs[0].result.value] * 3, "at most", 2.0, RATIO))
+    assert judge(SOUND, checks=[hasty]) == [("violation", "one seed")]
+
+
+def test_missing_examples_controls_and_hypotheses_are_found(judge):
     bare = Check(claim_id="toy.thm1", experiment=SOUND, evaluate=CHECK.evaluate)
     assert judge(SOUND, checks=[bare]) == [
-        ("warning", "examples"),
-        ("warning", "examples"),
+        ("violation", "examples"),
+        ("violation", "examples"),
+        ("violation", "controls"),
         ("warning", "missing hypothesis"),
     ]
+
+
+def test_a_rule_that_does_not_fit_the_kind_is_found(judge):
+    table = "thm1 | Thm 1 | 0 | rate\n  A thing falls like 1/d."
+    assert judge(SOUND, table=table) == [("violation", "kind"), ("violation", "kind")]
 
 
 @pytest.mark.parametrize("other", ["toy.thm9", "toy.thm1", "nowhere"])

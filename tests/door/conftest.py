@@ -40,12 +40,13 @@ PRESETS = {{scale: Preset(config=Config(), seeds=3) for scale in ("tiny", "quick
 NOISE = Experiment(name="{key}.noise", title="How large?", paper="{key}", presets=PRESETS, run=run)
 """
 CHECKS = """
-from karat.study.claim import Check
-from karat.study.evaluate import upper_bound_finding
+from karat.study.check import Check
+from karat.study.finding import RATIO
+from karat.study.judging import bound
 from {package}.experiments import NOISE
 
 def small(runs):
-    return upper_bound_finding([run.result.value for run in runs], 2.0)
+    return bound([run.result.value for run in runs], "at most", 2.0, RATIO)
 
 CHECKS = (Check(claim_id="{key}.thm1", experiment=NOISE, evaluate=small),)
 """

@@ -25,6 +25,8 @@ class TsiprasConfig:
         trust: c of the gated classifier over eta.
         radius: of the adversary during training, over eta.
         steps: of training.
+        attack: radius against which everything is measured, over eta.
+        strong_tau: radius against which the strong feature alone is measured.
     """
 
     d: Count
@@ -34,6 +36,8 @@ class TsiprasConfig:
     trust: NonNegative = 1.0
     radius: NonNegative = 0.0
     steps: Count = 300
+    attack: NonNegative = 2.0
+    strong_tau: NonNegative = 0.999
 
     def __post_init__(self) -> None:
         if not 2 * self.eta < 1:
@@ -78,9 +82,8 @@ def draw(config: TsiprasConfig, generator: torch.Generator) -> tuple[torch.Tenso
 def measure(config: TsiprasConfig, generator: torch.Generator) -> GivenResult:
     """Accuracies of three given classifiers on draws, and how close random ones come to the bound."""
     s, weak = draw(config, generator)
-    mean, tau, c = weak.mean(dim=1), 2 * config.eta, config.trust * config.eta
-    # For the strong feature any radius below 1 does the same as 0.999.
-    margins = (mean, mean - tau, s, s - 0.999, c * s + mean, c * s + mean - tau)
+    mean, tau, c = weak.mean(dim=1), config.attack * config.eta, config.trust * config.eta
+    margins = (mean, mean - tau, s, s - config.strong_tau, c * s + mean, c * s + mean - tau)
     return GivenResult(*map(_share, margins), _largest_ratio(config, generator))
 
 
@@ -96,7 +99,10 @@ def train(config: TsiprasConfig, generator: torch.Generator) -> TrainedResult:
         # The l1 term by its proximal map: a subgradient would never bring a weight to zero.
         w = w.sign() * (w.abs() - lr * tau * active.mean()).clamp_min(0)
         w = w / torch.linalg.vector_norm(w).clamp_min(1)
-    exact = [linear_accuracy(float(w[0]), w[1:], config.eta, config.p_strong, r * config.eta) for r in (0, 2)]
+    exact = [
+        linear_accuracy(float(w[0]), w[1:], config.eta, config.p_strong, r * config.eta)
+        for r in (0, config.attack)
+    ]
     bound = robust_bound(exact[0], config.p_strong)
     return TrainedResult(accuracy=exact[0], robust_accuracy=exact[1], bound=bound, strong_weight=float(w[0]))
 
@@ -107,7 +113,7 @@ def _share(margins: torch.Tensor) -> float:
 
 def _largest_ratio(config: TsiprasConfig, generator: torch.Generator, count: int = 200) -> float:
     """Largest robust accuracy over its bound, exact, among gated and random linear classifiers."""
-    p, eta, radii = config.p_strong, config.eta, (0.0, 2 * config.eta)
+    p, eta, radii = config.p_strong, config.eta, (0.0, config.attack * config.eta)
     pairs = [[gated_accuracy(c * eta, config.d, eta, p, tau) for tau in radii] for c in (0, 0.5, 1, 2)]
     for w_1 in torch.rand(count, generator=generator, dtype=torch.float64).tolist():
         w = (1 - w_1) * (1 + torch.randn(config.d, generator=generator, dtype=torch.float64)) / config.d
