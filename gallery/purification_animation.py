@@ -15,7 +15,7 @@ from karat.nets import OddTwoLayer
 from karat.papers.purification.experiments.l2 import J
 from karat.papers.purification.experiments.regime import Regime, split
 from karat.papers.purification.figures.drawings import KARAT, LEAST
-from karat.probes.angles import live_neurons
+from karat.probes.live_rows import grown_neurons
 from karat.probes.mixture import split_mixture
 from karat.study.drawing.style import INK, finish
 from karat.training.odd import OddClassifier
@@ -58,7 +58,7 @@ def frames(config: Regime, every: int) -> list[dict[str, Any]]:
             observe_at=range(0, steps + 1, stride),
         )
         seen += [row for _, row in rows]
-    live = live_neurons(net.W).numpy()
+    live = grown_neurons(net.W).numpy()
     return [row | {"pure": row["pure"][live], "dense": row["dense"][live]} for row in seen]
 
 

@@ -7,8 +7,9 @@ import torch
 from torch import nn
 
 from karat.nets.weight_layers import WeightLayer, weight_layers
+from karat.probes.activity import gate_layers, gates
+from karat.probes.bases import principal_coefficients
 from karat.probes.density import participation_ratio
-from karat.probes.gates import gate_layers, gates
 from karat.probes.kernel_drift import (
     affordable_samples,
     compare_kernels,
@@ -17,7 +18,6 @@ from karat.probes.kernel_drift import (
 )
 from karat.probes.layer_change import layer_change, layer_changes
 from karat.probes.linearisation import linearisation_error
-from karat.probes.principal import principal_coefficients
 
 
 def seeded(seed=0):

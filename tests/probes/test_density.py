@@ -7,16 +7,8 @@ import torch
 from scipy.fft import dctn
 
 from karat.core.checks import ShapeError
-from karat.probes.density import (
-    components_for,
-    cosine_waves,
-    describe,
-    frequency_coefficients,
-    leading_share,
-    noise_density,
-    participation_ratio,
-    principal_components,
-)
+from karat.probes.bases import cosine_waves, frequency_coefficients, principal_components
+from karat.probes.density import components_for, describe, leading_share, noise_density, participation_ratio
 
 
 def generator() -> torch.Generator:

@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import nn
 
-from karat.probes.hidden_activity import activation_patterns, active_shares
+from karat.probes.activity import activation_patterns, active_shares
 from karat.probes.leftover import leftover
 from karat.probes.pictures import Ascent
 from karat.probes.roughness import centred, low_frequency_share, roughness

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
         row_sum,
         unitary,
     )
-    from karat.data.flips import FLIPS
     from karat.data.hypercube import HypercubeMixture
+    from karat.data.label_noise import FLIPS
     from karat.data.noisy_mixture import NoisyMixture
     from karat.data.normaliser import Normaliser
     from karat.data.pattern_dictionary import PatternDictionary

@@ -9,7 +9,7 @@ from torch import Tensor
 from karat.core.checks import require_choice, require_integer, require_number, require_shape
 from karat.data.cluster_law import ClusterLaw
 from karat.data.clusters import Gaussian
-from karat.data.flips import FLIPS, require_flip_rate
+from karat.data.label_noise import FLIPS, require_flip_rate
 from karat.data.samples import Samples
 
 

@@ -8,8 +8,8 @@ from karat.core.ball import Ball
 from karat.core.checks import require_integer
 from karat.core.classifier import Classifier
 from karat.nets.module import ModuleClassifier
-from karat.training.classification import evaluation
-from karat.training.image_attackers import ImageAttacker, LogProbability, attacked, random_start
+from karat.training.images.attackers import ImageAttacker, LogProbability, attacked, random_start
+from karat.training.images.classification import evaluation
 
 BATCH = 250
 """Images in one forward pass."""

@@ -14,7 +14,7 @@ from torch import Tensor
 from karat.core.ball import Ball
 from karat.nets.outputs import returns_one_tensor
 from karat.nets.weight_layers import layers_in_order
-from karat.probes.gates import Gate, gates
+from karat.probes.activity import Gate, gates
 from karat.probes.kernel_drift import affordable_samples, compare_kernels, output_directions, tangent_kernel
 from karat.probes.layer_change import layer_changes
 from karat.probes.leftover import Leftover, leftover

@@ -13,13 +13,8 @@ from karat.attacks.pgd import better
 from karat.core.ball import Ball
 from karat.core.classifier import Classifier
 from karat.data.loading import evenly
-from karat.probes.density import (
-    Density,
-    describe,
-    frequency_coefficients,
-    noise_density,
-)
-from karat.probes.principal import principal_coefficients
+from karat.probes.bases import frequency_coefficients, principal_coefficients
+from karat.probes.density import Density, describe, noise_density
 from karat.probes.reconstruction import as_targets
 from karat.yours.probe.first_layer import FirstLayer, atoms_of
 from karat.yours.probe.settings import ProbeSettings

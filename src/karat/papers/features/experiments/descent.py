@@ -18,7 +18,7 @@ from karat.papers.features.experiments.teachers import (
     train_teacher,
 )
 from karat.study.experiment import Experiment, Preset
-from karat.training.classification import Classification, cross_entropy
+from karat.training.images.classification import Classification, cross_entropy
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,7 +11,7 @@ from karat.data.images import available
 from karat.nets.convnets import ResNet
 from karat.papers.features.experiments.teachers import load_originals, predictions
 from karat.study.experiment import Experiment, Preset
-from karat.training.classification import Classification
+from karat.training.images.classification import Classification
 
 STAGES = 4
 EARLY, TRUNK = 30, 10

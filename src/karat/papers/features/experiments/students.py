@@ -17,7 +17,7 @@ from karat.papers.features.experiments.teachers import (
     train_teacher,
 )
 from karat.study.experiment import Experiment, Preset
-from karat.training.classification import Classification
+from karat.training.images.classification import Classification
 
 PARTS = ("original", "injected")
 

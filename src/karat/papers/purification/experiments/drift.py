@@ -14,7 +14,7 @@ from karat.nets import OddTwoLayer
 from karat.papers.purification.experiments.evaluate import require_awake
 from karat.papers.purification.experiments.l2 import J
 from karat.papers.purification.experiments.regime import Regime, split
-from karat.probes.angles import live_neurons
+from karat.probes.live_rows import grown_neurons
 from karat.probes.lottery import tickets
 from karat.study.experiment import Experiment, Preset
 from karat.training.odd import OddTrainer, forward
@@ -128,7 +128,7 @@ def _points(
     """Predicted and measured drift of some live neurons at the last stop, for the picture."""
     measured, growth, decay, noise = _pair(config, model, trainer, net, step, one, other)
     predicted = 2 * growth - decay + noise
-    rows = live_neurons(net.W).nonzero().squeeze(1)[:150]
+    rows = grown_neurons(net.W).nonzero().squeeze(1)[:150]
     return [[round(float(predicted[i]), 5), round(float(measured[i]), 5)] for i in rows.tolist()]
 
 

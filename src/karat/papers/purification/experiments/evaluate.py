@@ -7,18 +7,19 @@ import torch
 from torch import Tensor
 
 from karat.attacks import PGD, Method, Steepest, run_attack
+from karat.attacks.cascade import surviving
 from karat.core.ball import Ball
 from karat.core.divergence import Diverged
 from karat.data import Samples, SparseCoding
 from karat.nets import OddTwoLayer
 from karat.papers.purification.experiments.regime import Regime, strong_attacks, universal
 from karat.papers.purification.experiments.ties import TiesToPlus, Wake
-from karat.probes.activation import activation_rate, near_threshold_count
-from karat.probes.angles import live_neurons, mean_pairwise_angle, weight_coherence
-from karat.probes.cascade import surviving
+from karat.probes.activity import activation_rate, near_threshold_count
+from karat.probes.cosines import cosine_with, mean_pairwise_cosine, weight_coherence
+from karat.probes.density import flatness
 from karat.probes.linearity import linearity_gap
+from karat.probes.live_rows import grown_neurons
 from karat.probes.mixture import Mixture, feature_coverage, split_mixture
-from karat.probes.perturbations import cosine_with, density
 from karat.training.odd import OddClassifier, forward
 
 Values = dict[str, Any]
@@ -121,7 +122,7 @@ def curve(
 def features(model: SparseCoding, net: OddTwoLayer, x: Tensor) -> Values:
     """The neurons as pure features plus mixture, over live neurons and as the paper averages."""
     mixture = split_mixture(net.W, model.M, model.w_star)
-    live = live_neurons(net.W)
+    live = grown_neurons(net.W)
     if not bool(live.any()):
         raise Diverged(None, "no neuron is live")
     own = mixture.select(live)
@@ -146,7 +147,7 @@ def features(model: SparseCoding, net: OddTwoLayer, x: Tensor) -> Values:
         "live": share(live),
         "covered": feature_coverage(mixture),
         "coherence": weight_coherence(net.W),
-        "pairwise": mean_pairwise_angle(net.W[live]),
+        "pairwise": mean_pairwise_cosine(net.W[live]),
         "rate_median": float(rate.median()),
         "rate_largest": float(rate.max()),
         "awake_count": float(near_threshold_count(net, x).double().mean()),
@@ -178,9 +179,9 @@ def perturbations(
     margin = classifier.margin(few.x, few.y).abs().median()
     # In the dictionary and against the label: a dense perturbation is positive everywhere.
     profile = -(delta @ model.M.to(delta)) * y.unsqueeze(1) * model.w_star.sign().to(delta)
-    example = profile[int(density(delta, model.M).argsort()[len(delta) // 2])]
+    example = profile[int(flatness(delta, model.M).argsort()[len(delta) // 2])]
     return {
-        "density": float(density(delta, model.M).mean()),
+        "density": float(flatness(delta, model.M).mean()),
         "cosine": float(cosine_with(delta, direction).mean()),
         "gap_mean": float(gap.mean()),
         "gap_wide": float(gap.quantile(0.9)),
@@ -207,7 +208,7 @@ def _gap(
 
 def neurons(model: SparseCoding, before: OddTwoLayer, after: OddTwoLayer, most: int = 400) -> Values:
     """Pure and dense part of the same neurons before and after, those live after either training."""
-    live = (live_neurons(before.W) | live_neurons(after.W)).nonzero().squeeze(1)[:most]
+    live = (grown_neurons(before.W) | grown_neurons(after.W)).nonzero().squeeze(1)[:most]
     rows: Values = {}
     for name, net in (("clean", before), ("robust", after)):
         part = split_mixture(net.W, model.M, model.w_star).select(live)

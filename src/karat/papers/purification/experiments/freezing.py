@@ -19,9 +19,10 @@ from karat.papers.purification.experiments.image_setting import (
     source_or_digits,
 )
 from karat.papers.purification.experiments.regime import split
-from karat.probes.filter_angles import Angles, angles_between, chance_level, live_filters, pairwise_angles
+from karat.probes.cosines import Cosines, chance_cosine, cosines_between, pairwise_cosines
+from karat.probes.live_rows import live_filters
 from karat.study.experiment import Experiment, Preset
-from karat.training.image_attackers import named_attacker
+from karat.training.images.attackers import named_attacker
 
 NAME = "purification.freezing"
 
@@ -92,12 +93,12 @@ def _stages(bench: "_Bench", robust: nn.Module, layer: str, generator: torch.Gen
     row["frozen_tensors"] = len(kept)
     row["frozen_unchanged"] = all(torch.equal(tensor, now[name].cpu()) for name, tensor in kept.items())
     live = live_filters(clean)
-    row |= {"chance": chance_level(clean.shape[1]), "live": int(live.sum()), "filters": len(clean)}
+    row |= {"chance": chance_cosine(clean.shape[1]), "live": int(live.sum()), "filters": len(clean)}
     for name, angles in {
-        "start_clean": angles_between(first, clean, live),
-        "start_robust": angles_between(first, last, live),
-        "clean_robust": angles_between(clean, last, live),
-        "pairs": pairwise_angles(clean, live),
+        "start_clean": cosines_between(first, clean, live),
+        "start_robust": cosines_between(first, last, live),
+        "clean_robust": cosines_between(clean, last, live),
+        "pairs": pairwise_cosines(clean, live),
     }.items():
         row |= _angle_values(name, angles)
     return row
@@ -149,7 +150,7 @@ class _Bench:
         return {"accuracy": clean_score(net, self.images)} | found
 
 
-def _angle_values(name: str, angles: Angles) -> dict[str, float]:
+def _angle_values(name: str, angles: Cosines) -> dict[str, float]:
     return {name: angles.mean, f"{name}_small": angles.small, f"{name}_large": angles.large}
 
 

@@ -10,21 +10,14 @@ from torch import Tensor, nn
 from karat.attacks.pgd import PGD
 from karat.core.ball import Ball
 from karat.nets.module import as_classifier
-from karat.probes.density import (
-    components_for,
-    describe,
-    frequency_coefficients,
-    leading_share,
-    noise_density,
-    participation_ratio,
-    principal_components,
-)
+from karat.probes.bases import frequency_coefficients, principal_components
+from karat.probes.density import components_for, describe, leading_share, noise_density, participation_ratio
 from karat.probes.lasso import LassoPath, lasso_path
 from karat.probes.pictures import Ascent
 from karat.probes.reconstruction import as_targets, rescaled
 from karat.probes.roughness import centred, low_frequency_share, roughness
 from karat.probes.span import span_error
-from karat.training.image_attackers import attacked
+from karat.training.images.attackers import attacked
 
 LEVELS = (0.1, 0.2, 0.3, 0.5, 0.8)
 """Relative squared errors at which the non-zeros of a code are counted."""

@@ -25,14 +25,10 @@ from karat.papers.purification.experiments.evaluate import (
 )
 from karat.papers.purification.experiments.regime import Regime, split, universal
 from karat.papers.purification.experiments.ties import TiesToPlus, ties_to_plus
-from karat.probes.angles import (
-    abs_cosine,
-    alignment_with_start,
-    live_neurons,
-    movement,
-    movement_along,
-)
+from karat.probes.cosines import abs_cosine, alignment_with_start
+from karat.probes.live_rows import grown_neurons
 from karat.probes.mixture import densest_neurons, split_mixture
+from karat.probes.movement import relative_movement, relative_movement_along
 from karat.probes.oracle import HardThreshold, soft_threshold
 from karat.probes.small_ball import boundary_mass, robust_error_floor
 from karat.study.experiment import Experiment, Preset
@@ -57,7 +53,7 @@ def run(config: Regime, generator: torch.Generator) -> dict[str, Any]:
         config.batches(model, draws[4]),
         steps=config.robust_steps,
         generator=draws[4],
-        observe=lambda step, net: {"movement": movement(net.W, clean.W)},
+        observe=lambda step, net: {"movement": relative_movement(net.W, clean.W)},
         observe_at={round(config.robust_steps * i / 10) for i in range(11)},
     )
     require_awake(robust, test.x, config.clean_steps + config.robust_steps)
@@ -121,7 +117,7 @@ def movements(
     model: SparseCoding, start: OddTwoLayer, clean: OddTwoLayer, robust: OddTwoLayer
 ) -> dict[str, Any]:
     """How far each training carried the weights, weighted as in the theorems and over live neurons."""
-    live = live_neurons(clean.W)
+    live = grown_neurons(clean.W)
     theta = abs_cosine(clean.W, robust.W)[live]
     moved = torch.linalg.vector_norm(robust.W - clean.W, dim=1)
     return {
@@ -130,8 +126,8 @@ def movements(
         "start_theta": float(abs_cosine(clean.W, start.W)[live].mean()),
         "theta": float(theta.mean()),
         "theta_low": float(theta.quantile(0.1)),
-        "movement": movement(robust.W, clean.W),
-        "movement_along": movement_along(robust.W, clean.W, model.dense_direction),
+        "movement": relative_movement(robust.W, clean.W),
+        "movement_along": relative_movement_along(robust.W, clean.W, model.dense_direction),
         "largest_move": float(moved.max()),
     }
 
@@ -162,7 +158,7 @@ def oracles(
     config: Regime, model: SparseCoding, clean: OddTwoLayer, test: Samples, generator: torch.Generator
 ) -> dict[str, Any]:
     """The exact dictionary with a soft threshold (as large as the clean net's) and with a hard one."""
-    live = live_neurons(clean.W)
+    live = grown_neurons(clean.W)
     scale = float(split_mixture(clean.W, model.M, model.w_star).alpha[live].mean())
     pure = soft_threshold(model.M.float(), model.w_star.float(), scale, -float(clean.b), clean.sigma_rho)
     values = named("pure", accuracies(config, model, pure, test, generator))

@@ -7,6 +7,7 @@ from typing import Any
 import torch
 
 from karat.attacks import PGD, Method, Steepest
+from karat.attacks.cascade import surviving
 from karat.core.checks import require_integer, require_number
 from karat.core.classifier import Classifier
 from karat.data import Samples, SparseCoding
@@ -22,7 +23,6 @@ from karat.papers.purification.experiments.models import (
 )
 from karat.papers.purification.experiments.regime import Regime, split, universal
 from karat.papers.purification.experiments.ties import TiesToPlus, Wake, ties_to_plus
-from karat.probes.cascade import surviving
 from karat.probes.oracle import HardThreshold, soft_threshold
 from karat.study.experiment import Experiment, Preset
 from karat.training.odd import OddClassifier

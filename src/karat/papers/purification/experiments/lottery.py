@@ -12,7 +12,7 @@ from karat.papers.purification.bounds import ticket_counts
 from karat.papers.purification.experiments.evaluate import require_awake
 from karat.papers.purification.experiments.l2 import J
 from karat.papers.purification.experiments.regime import Regime, split
-from karat.probes.angles import live_neurons
+from karat.probes.live_rows import grown_neurons
 from karat.probes.lottery import (
     TicketRule,
     finite_tickets,
@@ -69,9 +69,9 @@ def run(config: Regime, generator: torch.Generator) -> dict[str, Any]:
     require_awake(net, test.x, config.clean_steps)
     values: dict[str, Any] = {"steps": [step for step, _ in rows]}
     values |= {name: [row[name] for _, row in rows] for name in rows[0][1]}
-    values |= _outcome(config, first, net.W @ model.M.float(), w_star, live_neurons(net.W))
+    values |= _outcome(config, first, net.W @ model.M.float(), w_star, grown_neurons(net.W))
     values |= _at_start(config, first, w_star, rule)
-    return values | _trajectories(history, live_neurons(net.W))
+    return values | _trajectories(history, grown_neurons(net.W))
 
 
 def _outcome(config: Regime, first: Tensor, last: Tensor, w_star: Tensor, live: Tensor) -> dict[str, Any]:

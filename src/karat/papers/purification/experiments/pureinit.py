@@ -6,14 +6,14 @@ from typing import Any
 import torch
 
 from karat.attacks import PGD, Method, Steepest
+from karat.attacks.cascade import surviving
 from karat.nets import OddTwoLayer
 from karat.papers.purification.experiments.evaluate import require_awake, share
 from karat.papers.purification.experiments.linf import PURE
 from karat.papers.purification.experiments.regime import Regime, split, universal
 from karat.papers.purification.experiments.ties import TiesToPlus, Wake
-from karat.probes.angles import movement
-from karat.probes.cascade import surviving
 from karat.probes.mixture import split_mixture
+from karat.probes.movement import relative_movement
 from karat.study.experiment import Experiment, Preset
 from karat.training.odd import OddClassifier
 
@@ -38,7 +38,7 @@ def run(config: Regime, generator: torch.Generator) -> dict[str, Any]:
             "aligned": float(part.aligned.mean()),
             "accuracy": share(classifier.margin(test.x, test.y) > 0),
             "pgd": share(alive),
-            "from_start": movement(net.W, start.W),
+            "from_start": relative_movement(net.W, start.W),
         }
 
     clean, before = config.clean_trainer().run(
@@ -62,7 +62,7 @@ def run(config: Regime, generator: torch.Generator) -> dict[str, Any]:
     values: dict[str, Any] = {
         "predicted": model.code.expected_support / config.d,
         "tau": config.tau(model),
-        "movement": movement(robust.W, clean.W),
+        "movement": relative_movement(robust.W, clean.W),
     }
     for name, rows in (("clean", before), ("robust", after)):
         values[f"{name}_steps"] = [step for step, _ in rows]

@@ -8,7 +8,7 @@ import torch
 from karat.nets import OddTwoLayer
 from karat.papers.purification.experiments.evaluate import features, require_awake
 from karat.papers.purification.experiments.regime import Regime, split
-from karat.probes.activation import activation_rate
+from karat.probes.activity import activation_rate
 from karat.study.experiment import Experiment, Preset
 
 

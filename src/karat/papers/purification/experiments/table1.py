@@ -23,9 +23,10 @@ from karat.papers.purification.experiments.image_setting import (
     source_or_digits,
 )
 from karat.papers.purification.experiments.regime import split
-from karat.probes.filter_angles import angles_between, live_filters
+from karat.probes.cosines import cosines_between
+from karat.probes.live_rows import live_filters
 from karat.study.experiment import Experiment, Preset
-from karat.training.image_attackers import named_attacker
+from karat.training.images.attackers import named_attacker
 
 NAME = "purification.table1"
 MODES = ("clean", "from_clean", "from_random", "noise")
@@ -155,7 +156,7 @@ class _Bench:
         )
         before, after = layer_filters(clean), layer_filters(net)
         row["theta"] = [
-            angles_between(before[name], after[name], live_filters(before[name])).mean for name in before
+            cosines_between(before[name], after[name], live_filters(before[name])).mean for name in before
         ]
         return row
 

@@ -20,11 +20,12 @@ from karat.papers.purification.experiments.image_setting import (
     source_or_digits,
 )
 from karat.papers.purification.experiments.regime import split
-from karat.probes.filter_angles import angles_between, chance_level, live_filters, pairwise_angles
+from karat.probes.cosines import chance_cosine, cosines_between, pairwise_cosines
 from karat.probes.image_accuracy import robust_accuracy
+from karat.probes.live_rows import live_filters
 from karat.study.experiment import Experiment, Preset
-from karat.training.image_attackers import named_attacker
-from karat.training.image_training import Curve, ImageTraining, Observe
+from karat.training.images.attackers import named_attacker
+from karat.training.images.training import Curve, ImageTraining, Observe
 
 NAME = "purification.theta"
 GLANCE = 200
@@ -118,24 +119,24 @@ def _layer_values(start: Filters, clean: Filters, robust: Filters, control: Filt
     }
     values: dict[str, Any] = {
         "layers": list(clean),
-        "chance": [chance_level(W.shape[1]) for W in clean.values()],
+        "chance": [chance_cosine(W.shape[1]) for W in clean.values()],
         "live": [int(rows.sum()) for rows in live.values()],
         "filters": [len(W) for W in clean.values()],
     }
     for pair, (first, second) in pairs.items():
-        found = [angles_between(first[name], second[name], live[name]) for name in clean]
+        found = [cosines_between(first[name], second[name], live[name]) for name in clean]
         values |= {
             pair: [angles.mean for angles in found],
             f"{pair}_small": [angles.small for angles in found],
             f"{pair}_large": [angles.large for angles in found],
         }
-    between = [pairwise_angles(clean[name], live[name]) for name in clean]
+    between = [pairwise_cosines(clean[name], live[name]) for name in clean]
     return values | {
         "pairs": [angles.mean for angles in between],
         "pairs_small": [angles.small for angles in between],
         # All filters, dead ones too: what a plain mean would say.
         "start_clean_all": [
-            angles_between(start[name], clean[name], torch.ones_like(live[name])).mean for name in clean
+            cosines_between(start[name], clean[name], torch.ones_like(live[name])).mean for name in clean
         ],
     }
 
@@ -145,7 +146,7 @@ def _means(first: Filters, second: Filters) -> list[float]:
     found = []
     for name, W in first.items():
         live = live_filters(W) & live_filters(second[name])
-        found.append(angles_between(W, second[name], live).mean)
+        found.append(cosines_between(W, second[name], live).mean)
     return found
 
 

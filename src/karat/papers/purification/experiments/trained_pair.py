@@ -20,11 +20,11 @@ from karat.papers.purification.experiments.image_setting import (
     scores,
 )
 from karat.papers.purification.experiments.regime import split
-from karat.probes.hidden_activity import active_shares
+from karat.probes.activity import active_shares
 from karat.probes.image_accuracy import correct
 from karat.probes.pictures import Ascent
 from karat.study.quantised import quantise, restore
-from karat.training.image_attackers import named_attacker
+from karat.training.images.attackers import named_attacker
 
 WATCHED = 250
 """Test images on which activity is followed over the epochs."""

@@ -12,7 +12,7 @@ from karat.core.classifier import Classifier
 from karat.papers.purification.experiments.evaluate import require_awake, share
 from karat.papers.purification.experiments.regime import Regime, split
 from karat.papers.purification.experiments.ties import TiesToPlus
-from karat.probes.perturbations import cosine_with
+from karat.probes.cosines import cosine_with
 from karat.study.experiment import Experiment, Preset
 from karat.training.odd import OddClassifier
 

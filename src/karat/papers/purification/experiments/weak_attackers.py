@@ -15,7 +15,7 @@ from karat.papers.purification.experiments.evaluate import accuracies, features,
 from karat.papers.purification.experiments.l2 import J
 from karat.papers.purification.experiments.regime import ZERO_GRADIENT, Regime, split, universal
 from karat.papers.purification.experiments.ties import TiesToPlus
-from karat.probes.angles import movement
+from karat.probes.movement import relative_movement
 from karat.study.experiment import Experiment, Preset
 from karat.training.odd import OddClassifier
 
@@ -117,7 +117,7 @@ def run(config: Regime, generator: torch.Generator) -> dict[str, Any]:
         values |= {
             f"{name}_ratio": after["ratio"],
             f"{name}_aligned": after["aligned"],
-            f"{name}_movement": movement(net.W, clean.W),
+            f"{name}_movement": relative_movement(net.W, clean.W),
             f"{name}_accuracy": strong["accuracy"],
             f"{name}_pgd": strong["pgd"],
             f"{name}_own_error": run_attack(

@@ -10,10 +10,10 @@ from torch import Tensor, nn
 
 from karat.core.checks import require_choice, require_integer, require_number
 from karat.core.divergence import Diverged
-from karat.training.annealing import Milestones, WarmCosine
-from karat.training.augmentation import AUGMENTATIONS
-from karat.training.checkpoint import Checkpoint
-from karat.training.image_attackers import ImageAttacker
+from karat.training.images.annealing import Milestones, WarmCosine
+from karat.training.images.attackers import ImageAttacker
+from karat.training.images.augmentation import AUGMENTATIONS
+from karat.training.images.checkpoint import Checkpoint
 from karat.training.schedules import Schedule
 
 Observe = Callable[[int, nn.Module], Mapping[str, Any]]
