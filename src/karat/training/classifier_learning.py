@@ -11,6 +11,7 @@ from karat.core.activations import TruncatedRelu
 from karat.core.checks import require_choice, require_integer, require_labels, require_number
 from karat.core.divergence import Diverged
 from karat.nets.two_layer import TwoLayer
+from karat.training.optimisers import Adam, Momentum
 
 Observe = Callable[[int, TwoLayer], Any]
 MOSTLY = 0.6
@@ -73,7 +74,7 @@ class ClassifierLearning:
         y = require_labels(y, len(x)).to(x)
         theta = {name: tensor.clone() for name, tensor in net.parameters().items()}
         rates = {"W": self.lr_W, "b": self.lr_W, "a": self.lr_a}
-        move = Adam(theta) if self.optimiser == "adam" else Momentum(theta, self.momentum)
+        optimiser = Adam(theta) if self.optimiser == "adam" else Momentum(theta, self.momentum)
         measured: list[tuple[int, Any]] = []
         batches = shuffled_batches(y, self.batch_size, generator=generator, balanced=self.sampling != "plain")
         for step in range(self.steps + 1):
@@ -84,8 +85,7 @@ class ClassifierLearning:
             batch = next(batches)
             gradient = hinge_gradient(theta, net.scale, x[batch], y[batch], step)
             fading = 1 - step / self.steps if self.fade else 1.0
-            for name, change in move(gradient).items():
-                theta[name].add_(change, alpha=-rates[name] * fading)
+            optimiser.step(gradient, {name: rate * fading for name, rate in rates.items()})
         return net.replace(**theta), measured
 
 
@@ -113,40 +113,6 @@ def hinge_gradient(
 def gated(weight: Tensor, z: Tensor) -> Tensor:
     """weight * phi'(z) of the truncated ReLU for a weight that broadcasts to z, in one pass over memory."""
     return torch.ops.aten.hardtanh_backward(weight.expand_as(z), z, 0.0, 1.0)
-
-
-class Momentum:
-    """Heavy-ball velocities."""
-
-    def __init__(self, theta: dict[str, Tensor], momentum: float) -> None:
-        self.velocity = {name: torch.zeros_like(tensor) for name, tensor in theta.items()}
-        self.momentum = momentum
-
-    def __call__(self, gradient: dict[str, Tensor]) -> dict[str, Tensor]:
-        """Velocity after this gradient."""
-        for name, tensor in gradient.items():
-            self.velocity[name].mul_(self.momentum).add_(tensor)
-        return self.velocity
-
-
-class Adam:
-    """Adam's normalised steps, betas 0.9 and 0.999."""
-
-    def __init__(self, theta: dict[str, Tensor]) -> None:
-        self.first = {name: torch.zeros_like(tensor) for name, tensor in theta.items()}
-        self.second = {name: torch.zeros_like(tensor) for name, tensor in theta.items()}
-        self.count = 0
-
-    def __call__(self, gradient: dict[str, Tensor]) -> dict[str, Tensor]:
-        """First moment over the root of the second, both unbiased."""
-        self.count += 1
-        moves = {}
-        for name, tensor in gradient.items():
-            self.first[name].lerp_(tensor, 0.1)
-            self.second[name].lerp_(tensor.square(), 0.001)
-            scale = (self.second[name] / (1 - 0.999**self.count)).sqrt_().add_(1e-8)
-            moves[name] = self.first[name] / (1 - 0.9**self.count) / scale
-        return moves
 
 
 def shuffled_batches(
