@@ -1,4 +1,4 @@
-"""Training of the odd two-layer net: fast exact passes, bias and noise schedules, Algorithms 1 and 2."""
+"""Training of the odd two-layer net: fast exact passes, schedules of bias and noise, descent."""
 
 from karat.training.odd.batches import Batches, FreshBatches
 from karat.training.odd.bias import (

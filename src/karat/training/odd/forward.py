@@ -26,12 +26,13 @@ _SHARES = (0.4, 0.5, 0.55, 0.6, 0.65, 0.7, 0.8, 0.9, 1.0)
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """Gates of some neurons on some samples.
+    r"""Gates of some neurons on some samples.
 
     Args:
-        value: (samples, neurons) gates phi'(u + b) + phi'(b - u), zero where a neuron sleeps.
-        awake: share of the others.
-        rows, neurons: which they are, None for all.
+        value: (samples, neurons) gates :math:`\phi'(u + b) + \phi'(b - u)`, zero where a neuron sleeps.
+        awake: share of gates that are not zero.
+        rows: which samples they are, None for all.
+        neurons: which neurons they are, None for all.
     """
 
     value: Tensor
@@ -40,7 +41,7 @@ class Block:
     neurons: Tensor | None = None
 
     def weight_gradient(self, x: Tensor, residual: Tensor) -> Tensor:
-        """sum over samples of residual * gate * x, for the neurons of this block."""
+        """Sum over samples of residual * gate * x, for the neurons of this block."""
         if self.rows is not None:
             x, residual = x[self.rows], residual[self.rows]
         if self.awake > _SPARSE:
@@ -52,7 +53,7 @@ class Block:
         return out
 
     def input_gradient(self, W: Tensor) -> Tensor:
-        """sum over neurons of gate * w, for the samples of this block."""
+        """Sum over neurons of gate * w, for the samples of this block."""
         W = W if self.neurons is None else W[self.neurons]
         if self.awake > _SPARSE:
             return self.value @ W
@@ -67,7 +68,8 @@ class Gates:
 
     Args:
         blocks: either one for everything, or one of all samples and one of all other neurons.
-        n, m: numbers of samples and of neurons.
+        n: number of samples.
+        m: number of neurons.
     """
 
     blocks: tuple[Block, ...]
@@ -94,7 +96,7 @@ class Gates:
         return table
 
     def weight_gradient(self, x: Tensor, residual: Tensor) -> Tensor:
-        """sum_i residual_i gates_ij x_i, (m, d): the gradient of the weights.
+        r"""The gradient of the weights, :math:`\sum_i \text{residual}_i\, \text{gates}_{ij}\, x_i`, (m, d).
 
         Ref: purification, Fact A.1
         """
@@ -106,7 +108,7 @@ class Gates:
         return out
 
     def input_gradient(self, W: Tensor) -> Tensor:
-        """sum_j gates_ij w_j, (n, d): the gradient of f with respect to the inputs."""
+        r"""The gradient of f in the inputs, :math:`\sum_j \text{gates}_{ij}\, w_j`, (n, d)."""
         out = self.blocks[0].input_gradient(W)
         for block in self.blocks[1:]:
             out[block.rows] += block.input_gradient(W)
@@ -114,10 +116,11 @@ class Gates:
 
 
 def forward(net: OddTwoLayer, x: Tensor) -> tuple[Tensor, Gates]:
-    """f(x), (n,), and the gates; equal to the net's own methods up to rounding, on the CPU.
+    r"""f(x), (n,), and the gates; equal to the net's own methods up to rounding, on the CPU.
 
-    A gate below a quarter of the rounding unit counts as zero. Where |w_i| |x| is too small for more, the
-    projection is not even computed: after the lottery most neurons are that small. The bias is <= 0.
+    A gate below a quarter of the rounding unit counts as zero. Where :math:`\|w_i\| \|x\|` is too small for
+    more, the projection is not even computed: after the lottery most neurons are that small. The bias must
+    not be positive.
     """
     x = check_input(x, net.W, "OddTwoLayer")
     if not float(net.b) <= 0:
@@ -154,9 +157,10 @@ def _name(tensor: Tensor) -> str:
 
 
 def _split(net: OddTwoLayer, x: Tensor) -> tuple[Tensor, Tensor, Tensor] | None:
-    """Long neurons for all samples, short ones only for samples long enough to wake them; None if no gain.
+    r"""Long neurons for all samples, short ones only for samples long enough to wake them; None if no gain.
 
-    |<w_i, x>| <= |w_i| |x| < b - depth * sigma_rho puts every gate below the cut.
+    :math:`|\langle w_i, x \rangle| \le \|w_i\| \|x\| < b - \text{depth} \cdot \sigma_\rho` puts every gate
+    below the cut.
     """
     table_rows, rate = table(_name(x))
     depth = (len(table_rows) - 2) / rate if net.sigma_rho > 0 else 0.0
