@@ -22,7 +22,7 @@ class Picture:
 
 
 def classical_mds(directions: Tensor, dim: int = 2) -> Picture:
-    """Coordinates with |p_i - p_j|^2 as close as possible to 2 (1 - cos(v_i, v_j)).
+    r"""Coordinates with :math:`\|p_i - p_j\|^2` as close as possible to :math:`2 (1 - \cos(v_i, v_j))`.
 
     With these distances it is principal component analysis of the unit vectors, hence exact and without
     iterations. A direction of length zero is put at the centre.
