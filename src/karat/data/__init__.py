@@ -11,13 +11,11 @@ if TYPE_CHECKING:
     from karat.data.dictionaries import (
         DICTIONARIES,
         coherence,
-        column_sum,
         draw_dictionary,
         hadamard,
         identity,
         incoherent,
         orthonormal,
-        row_sum,
         unitary,
     )
     from karat.data.hypercube import HypercubeMixture
@@ -63,7 +61,6 @@ __all__ = [
     "admissible",
     "codebook_law",
     "coherence",
-    "column_sum",
     "draw_dictionary",
     "draw_w_star",
     "hadamard",
@@ -78,7 +75,6 @@ __all__ = [
     "overlap",
     "parity_law",
     "random_codes",
-    "row_sum",
     "smallest_distance",
     "unitary",
 ]

@@ -75,28 +75,6 @@ def coherence(M: Tensor) -> float:
     return float(gram.abs().max())
 
 
-def row_sum(M: Tensor) -> float:
-    """Largest absolute row sum, max_i sum_j |M_ij|: the gain of z -> M z in l_inf.
-
-    Reading: the paper writes |M|_inf and |M|_1 for three different sums without absolute values; the proofs
-    need this one where |M w*|_inf is bounded and `column_sum` where |M z|_1 is.
-
-    >>> row_sum(hadamard(16))
-    4.0
-
-    Ref: purification, Thm E.1
-    """
-    return float(M.abs().sum(dim=1).max())
-
-
-def column_sum(M: Tensor) -> float:
-    """Largest absolute column sum, max_j sum_i |M_ij|: the gain of z -> M z in l_1.
-
-    Ref: purification, Lemma F.16
-    """
-    return float(M.abs().sum(dim=0).max())
-
-
 def _square(name: str, d: int, D: int) -> None:
     if d != D:
         raise ValueError(f"`D` of the {name} dictionary must equal `d` = {d}, got {D}.")

@@ -70,8 +70,8 @@ def _ascend(start: TwoLayer, x: Tensor, sign: float, radius: float, steps: int) 
             best = WorstNet(net, length, float(net(x)), gradient)
         if length == 0 or math.isinf(length):
             break
-        # The derivative of t in W, up to a positive factor: W acts on the value at p directly, and through the
-        # gradient at x, whose change turns the ray; `across` is what a turn changes at p.
+        # The derivative of t in W, up to a positive factor: W acts on the value at p directly, and through
+        # the gradient at x, whose change turns the ray; `across` is what a turn changes at p.
         margin_gradient = sign * net.input_gradient(x)[0]
         u = margin_gradient / gradient
         p = x[0] - length * u
