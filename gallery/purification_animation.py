@@ -15,8 +15,8 @@ from karat.nets import OddTwoLayer
 from karat.papers.purification.experiments.l2 import J
 from karat.papers.purification.experiments.regime import Regime, split
 from karat.papers.purification.figures.drawings import KARAT, LEAST
+from karat.probes.dense_mixture import split_mixture
 from karat.probes.live_rows import grown_neurons
-from karat.probes.mixture import split_mixture
 from karat.study.drawing.style import INK, finish
 from karat.training.odd import OddClassifier
 

@@ -5,8 +5,8 @@ import torch
 
 from karat.data import unitary
 from karat.probes.cosines import abs_cosine, alignment_with_start, mean_pairwise_cosine, weight_coherence
+from karat.probes.dense_mixture import densest_neurons, feature_coverage, split_mixture
 from karat.probes.live_rows import grown_neurons
-from karat.probes.mixture import densest_neurons, feature_coverage, split_mixture
 from karat.probes.movement import relative_movement, relative_movement_along
 
 D = 20

@@ -78,7 +78,7 @@ def leading_share(coefficients: Tensor, count: int = 50) -> Tensor:
     return _shares(coefficients)[:, :count].sum(dim=1).to(coefficients)
 
 
-def describe(coefficients: Tensor, count: int = 50) -> Density:
+def mean_density(coefficients: Tensor, count: int = 50) -> Density:
     """Means over the rows of (n, D) coefficients."""
     return Density(
         participation=float(participation_ratio(coefficients).double().mean()),

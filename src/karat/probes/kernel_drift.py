@@ -26,7 +26,7 @@ class KernelDrift:
     change: float
 
 
-def tangent_kernel(model: nn.Module, x: Tensor, directions: Tensor) -> Tensor:
+def empirical_kernel(model: nn.Module, x: Tensor, directions: Tensor) -> Tensor:
     r"""(n, n) empirical neural tangent kernel, summed over output directions.
 
     .. math:: K_{ij} = \sum_v \big\langle \nabla_\theta \langle v, f(x_i) \rangle,\,

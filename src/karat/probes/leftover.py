@@ -71,14 +71,15 @@ def leftover(start: Tensor, before: Tensor, after: Tensor, *, alive: float = 0.0
         raise ValueError("`leftover` needs a filter that is not zero in `before`.")
     w0, w, end = (tensor[rows].double() for tensor in (start, before, after))
     unit = torch.nn.functional.normalize(w0.flatten(1), dim=1)
-    change = torch.nn.functional.normalize((end - w).flatten(1), dim=1) @ unit.T
-    own = change.diagonal()
-    others = change.abs().sum() - own.abs().sum()
-    pairs = len(own) * (len(own) - 1)
+    # Cosines of every filter's change with every start; the filter's own start is on the diagonal.
+    cosines = torch.nn.functional.normalize((end - w).flatten(1), dim=1) @ unit.T
+    own_start = cosines.diagonal()
+    others = cosines.abs().sum() - own_start.abs().sum()
+    pairs = len(w) * (len(w) - 1)
     return Leftover(
         energy_before=_energy_along(w, unit),
         energy_after=_energy_along(end, unit),
-        cosine=float(own.mean()),
+        cosine=float(own_start.mean()),
         cosine_others=float(others / pairs) if pairs else math.nan,
         chance=chance_cosine(unit.shape[1]),
         rough_before=_rough(w),

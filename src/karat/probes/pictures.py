@@ -13,7 +13,7 @@ from karat.core.ranges import Count, NonNegative, Positive, Share, checked
 
 @dataclass(frozen=True, kw_only=True)
 @checked
-class Ascent:
+class InputAscent:
     r"""Gradient ascent on the input, pulled towards a uniform colour.
 
     .. math:: u \leftarrow
@@ -46,7 +46,7 @@ class Ascent:
     clip: bool = True
 
     @classmethod
-    def paper(cls, *, step: float = 1.0, grey: float = 128 / 255) -> "Ascent":
+    def paper(cls, *, step: float = 1.0, grey: float = 128 / 255) -> "InputAscent":
         """The settings of footnote 16; `grey=0` for those of Figure 6."""
         return cls(steps=2000, step=step, decay=0.01, grey=grey, normalised=False, noise=0.25)
 

@@ -206,7 +206,7 @@ def distinct_half(net: TwoLayer) -> TwoLayer:
     return net.replace(W=net.W[:half], a=net.a[:half], b=None if net.b is None else net.b[:half])
 
 
-def tangent_kernel(net: TwoLayer, x: Tensor, other: Tensor) -> Tensor:
+def gradient_kernel(net: TwoLayer, x: Tensor, other: Tensor) -> Tensor:
     r"""The kernel of the gradient features, (n, n').
 
     .. math:: K(x, x') = \sum_i \phi(z_i) \phi(z_i')

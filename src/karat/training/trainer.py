@@ -177,14 +177,14 @@ class Trainer:
         if self.batch_size is not None and generator is None:
             raise ValueError("stochastic training (`batch_size`) needs a `generator`.")
         watched = range(steps + 1) if observe_at is None else frozenset(observe_at)
-        kept = frozenset(keep) - {state.step}
+        stored_steps = frozenset(keep) - {state.step}
         snapshots, measurements = [state.with_generator(generator)], []
         divergence: Diverged | None = None
         try:
             while True:
                 if observe is not None and state.step in watched:
                     measurements.append((state.step, _observed(observe, state, generator)))
-                if state.step in kept:
+                if state.step in stored_steps:
                     snapshots.append(state.with_generator(generator))
                 if state.step == steps:
                     break

@@ -12,15 +12,15 @@ from karat.training.odd.bias import (
     TwoStageBias,
     triple_log,
 )
-from karat.training.odd.forward import Block, Gates, OddClassifier, forward
+from karat.training.odd.forward import GateBlock, Gates, OddClassifier, forward
 from karat.training.odd.trainer import OddTrainer
 
 __all__ = [
     "Batches",
     "BiasSchedule",
-    "Block",
     "FreshBatches",
     "FrozenBias",
+    "GateBlock",
     "Gates",
     "GrowingBias",
     "NoiseSchedule",

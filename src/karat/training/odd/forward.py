@@ -9,12 +9,12 @@ from karat.core.checks import require_labels
 from karat.core.compiled import scalar_like
 from karat.nets.net import check_input
 from karat.nets.odd_two_layer import OddTwoLayer
-from karat.training.odd.kernels import (
+from karat.training.odd.compiled_gates import (
     add_gated_inputs,
     add_gated_weights,
+    gate_table,
     sharp_gates,
     smooth_gates,
-    table,
 )
 
 # Share of open gates up to which visiting them one by one beats a dense product.
@@ -25,7 +25,7 @@ _SHARES = (0.4, 0.5, 0.55, 0.6, 0.65, 0.7, 0.8, 0.9, 1.0)
 
 
 @dataclass(frozen=True, eq=False)
-class Block:
+class GateBlock:
     r"""Gates of some neurons on some samples.
 
     Args:
@@ -72,7 +72,7 @@ class Gates:
         m: number of neurons.
     """
 
-    blocks: tuple[Block, ...]
+    blocks: tuple[GateBlock, ...]
     n: int
     m: int
 
@@ -137,19 +137,21 @@ def forward(net: OddTwoLayer, x: Tensor) -> tuple[Tensor, Gates]:
     return f, Gates((every, rest), n, m)
 
 
-def _block(net: OddTwoLayer, x: Tensor, rows: Tensor | None, neurons: Tensor | None) -> tuple[Tensor, Block]:
+def _block(
+    net: OddTwoLayer, x: Tensor, rows: Tensor | None, neurons: Tensor | None
+) -> tuple[Tensor, GateBlock]:
     """Outputs and gates of some neurons on some samples."""
     x = x if rows is None else x[rows]
     u = x @ (net.W if neurons is None else net.W[neurons]).T
     f = u.new_empty(len(u))
     b = scalar_like(-float(net.b), u)
     if net.sigma_rho > 0:
-        table_rows, rate = table(_name(u))
+        table_rows, rate = gate_table(_name(u))
         scale = scalar_like(1 / net.sigma_rho, u)
         awake = smooth_gates(u.numpy(), f.numpy(), table_rows, scale, b, scalar_like(rate, u))
     else:
         awake = sharp_gates(u.numpy(), f.numpy(), b)
-    return f, Block(u, awake / max(1, u.numel()), rows, neurons)
+    return f, GateBlock(u, awake / max(1, u.numel()), rows, neurons)
 
 
 def _name(tensor: Tensor) -> str:
@@ -162,7 +164,7 @@ def _split(net: OddTwoLayer, x: Tensor) -> tuple[Tensor, Tensor, Tensor] | None:
     :math:`|\langle w_i, x \rangle| \le \|w_i\| \|x\| < b - \text{depth} \cdot \sigma_\rho` puts every gate
     below the cut.
     """
-    table_rows, rate = table(_name(x))
+    table_rows, rate = gate_table(_name(x))
     depth = (len(table_rows) - 2) / rate if net.sigma_rho > 0 else 0.0
     limit = (-float(net.b) - depth * net.sigma_rho) * (1 - 1e-5)
     if limit <= 0:

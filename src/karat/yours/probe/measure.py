@@ -15,7 +15,7 @@ from karat.core.ball import Ball
 from karat.nets.outputs import returns_one_tensor
 from karat.nets.weight_layers import layers_in_order
 from karat.probes.activity import Gate, gates
-from karat.probes.kernel_drift import affordable_samples, compare_kernels, output_directions, tangent_kernel
+from karat.probes.kernel_drift import affordable_samples, compare_kernels, empirical_kernel, output_directions
 from karat.probes.layer_change import layer_changes
 from karat.probes.leftover import Leftover, leftover
 from karat.probes.linearisation import linearisation_error
@@ -182,7 +182,7 @@ class _Run:
         order = y.argsort(stable=True)
         x, y = x[order], y[order]
         directions = output_directions(bench.outputs, generator=self.generator)
-        found = {net.name: tangent_kernel(net.scores, x, directions) for net in bench.nets}
+        found = {net.name: empirical_kernel(net.scores, x, directions) for net in bench.nets}
         nets, inputs = {net.name: net for net in bench.nets}, bench.some(self.settings.linearised)[0]
         pairs = [("before", "after")]
         pairs += [("start", "before"), ("start", "after")] if bench.start else []

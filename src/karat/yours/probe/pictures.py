@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from karat.nets.weight_layers import WeightLayer, layer_calls, weight_layers
-from karat.probes.pictures import Ascent
+from karat.probes.pictures import InputAscent
 from karat.probes.roughness import centred, low_frequency_share, roughness
 from karat.yours.probe.first_layer import FirstLayer
 from karat.yours.probe.perturbations import Described
@@ -100,7 +100,7 @@ def _features(
 ) -> tuple[dict[str, dict[str, np.ndarray]], list[PictureNumbers]]:
     assert bench.image is not None
     arrays, numbers = {}, []
-    ascent = Ascent(steps=settings.ascent_steps)
+    ascent = InputAscent(steps=settings.ascent_steps)
     seed = int(torch.randint(0, 2**31, (1,), generator=generator))
     for layer in pictured_layers(bench.before.module, bench.x):
         length = layer.rows.norm(dim=1)

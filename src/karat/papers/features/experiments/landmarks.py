@@ -10,7 +10,7 @@ from karat.nets import TwoLayer
 from karat.papers.features import bounds
 from karat.papers.features.experiments.learning import Config, Problem
 from karat.papers.features.experiments.scores import accuracy, hinge, outputs
-from karat.training.fixed_features import distinct_half, kernel_ridge, tangent_kernel
+from karat.training.fixed_features import distinct_half, gradient_kernel, kernel_ridge
 
 RIDGES = (0.01, 0.1, 1.0, 10.0)
 
@@ -23,11 +23,11 @@ def closed_form_ntk(config: Config, problem: Problem) -> dict[str, Any]:
     count = min(config.n_kernel, config.n)
     half = distinct_half(problem.start.net.replace(activation=TruncatedRelu()))
     x, y = problem.train.x[:count], problem.train.y[:count]
-    alphas = kernel_ridge(tangent_kernel(half, x, x).double(), y, RIDGES).to(x.dtype)
-    checked = tangent_kernel(half, problem.validation.x, x) @ alphas.T
+    alphas = kernel_ridge(gradient_kernel(half, x, x).double(), y, RIDGES).to(x.dtype)
+    checked = gradient_kernel(half, problem.validation.x, x) @ alphas.T
     scores = [accuracy(column, problem.validation.y) for column in checked.T]
     best = scores.index(max(scores))
-    f = tangent_kernel(half, problem.test.x, x) @ alphas[best]
+    f = gradient_kernel(half, problem.test.x, x) @ alphas[best]
     return {
         "ntk_closed_test": accuracy(f, problem.test.y),
         "ntk_closed_hinge": hinge(f, problem.test.y),

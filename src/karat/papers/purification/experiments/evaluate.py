@@ -16,10 +16,10 @@ from karat.papers.purification.experiments.regime import Regime, strong_attacks,
 from karat.papers.purification.experiments.ties import TiesToPlus, Wake
 from karat.probes.activity import activation_rate, near_threshold_count
 from karat.probes.cosines import cosine_with, mean_pairwise_cosine, weight_coherence
+from karat.probes.dense_mixture import DenseMixture, feature_coverage, split_mixture
 from karat.probes.density import flatness
 from karat.probes.linearity import linearity_gap
 from karat.probes.live_rows import grown_neurons
-from karat.probes.mixture import Mixture, feature_coverage, split_mixture
 from karat.training.odd import OddClassifier, forward
 
 Values = dict[str, Any]
@@ -225,7 +225,7 @@ HISTOGRAM = (-0.1, 0.1, 80)
 """Range and bins of the histograms of beta_ij / alpha_i."""
 
 
-def _histogram(part: Mixture) -> list[int]:
+def _histogram(part: DenseMixture) -> list[int]:
     """Counts of beta_ij / alpha_i off N_i; values beyond the range fall into the last bins."""
     low, high, bins = HISTOGRAM
     beta = (part.coefficients / part.w_star / part.alpha.unsqueeze(1))[~part.own]

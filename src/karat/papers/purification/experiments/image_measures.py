@@ -11,9 +11,15 @@ from karat.attacks.pgd import PGD
 from karat.core.ball import Ball
 from karat.nets.module import as_classifier
 from karat.probes.bases import frequency_coefficients, principal_components
-from karat.probes.density import components_for, describe, leading_share, noise_density, participation_ratio
+from karat.probes.density import (
+    components_for,
+    leading_share,
+    mean_density,
+    noise_density,
+    participation_ratio,
+)
 from karat.probes.lasso import LassoPath, lasso_path
-from karat.probes.pictures import Ascent
+from karat.probes.pictures import InputAscent
 from karat.probes.reconstruction import as_targets, rescaled
 from karat.probes.roughness import centred, low_frequency_share, roughness
 from karat.probes.span import span_error
@@ -52,7 +58,7 @@ def density_values(deltas: Mapping[str, Tensor], images: Tensor, train: Tensor) 
             "dct": frequency_coefficients(vectors),
             "pca": vectors.flatten(1) @ components.T,
         }
-        table[name] = {basis: asdict(describe(code)) for basis, code in codes.items()}
+        table[name] = {basis: asdict(mean_density(code)) for basis, code in codes.items()}
         single[name] = {
             "dct": _short(participation_ratio(codes["dct"])),
             "pca": _short(participation_ratio(codes["pca"])),
@@ -125,7 +131,7 @@ def ascent_values(
     layers: Sequence[str],
     count: int,
     shape: tuple[int, ...],
-    ascent: Ascent,
+    ascent: InputAscent,
     seed: int,
 ) -> tuple[dict[str, Any], dict[str, Tensor]]:
     """Pictures of the same channels of the same layers in every net, from the same first image.

@@ -26,8 +26,8 @@ from karat.papers.purification.experiments.evaluate import (
 from karat.papers.purification.experiments.regime import Regime, split, universal
 from karat.papers.purification.experiments.ties import TiesToPlus, ties_to_plus
 from karat.probes.cosines import abs_cosine, alignment_with_start
+from karat.probes.dense_mixture import densest_neurons, split_mixture
 from karat.probes.live_rows import grown_neurons
-from karat.probes.mixture import densest_neurons, split_mixture
 from karat.probes.movement import relative_movement, relative_movement_along
 from karat.probes.oracle import HardThreshold, soft_threshold
 from karat.probes.small_ball import boundary_mass, robust_error_floor

@@ -12,7 +12,7 @@ from karat.papers.purification.experiments.evaluate import require_awake, share
 from karat.papers.purification.experiments.linf import PURE
 from karat.papers.purification.experiments.regime import Regime, split, universal
 from karat.papers.purification.experiments.ties import TiesToPlus, Wake
-from karat.probes.mixture import split_mixture
+from karat.probes.dense_mixture import split_mixture
 from karat.probes.movement import relative_movement
 from karat.study.experiment import Experiment, Preset
 from karat.training.odd import OddClassifier

@@ -22,7 +22,7 @@ from karat.papers.purification.experiments.image_setting import (
 from karat.papers.purification.experiments.regime import split
 from karat.probes.activity import active_shares
 from karat.probes.image_accuracy import correct
-from karat.probes.pictures import Ascent
+from karat.probes.pictures import InputAscent
 from karat.study.quantised import quantise, restore
 from karat.training.images.attackers import named_attacker
 
@@ -53,9 +53,9 @@ class PairSetting(ImageSetting):
         require_integer(self.ascent_steps, "ascent_steps", type(self).__name__, minimum=1)
 
     @property
-    def ascent(self) -> Ascent:
+    def ascent(self) -> InputAscent:
         """How feature pictures are drawn."""
-        return Ascent.paper() if self.paper_ascent else Ascent(steps=self.ascent_steps)
+        return InputAscent.paper() if self.paper_ascent else InputAscent(steps=self.ascent_steps)
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,7 @@ from karat.core.checks import require_number, require_shape
 
 
 @dataclass(frozen=True, eq=False)
-class Mixture:
+class DenseMixture:
     r"""Every neuron as a few features of its own plus a mixture of the others, the second sum.
 
     .. math:: w_i = \sum_{j \in N_i} c_{ij} M_j + \sum_{j \notin N_i} c_{ij} M_j
@@ -86,14 +86,14 @@ class Mixture:
         """
         return float((self.dense / self.w_star).mean())
 
-    def select(self, rows: Tensor) -> "Mixture":
+    def select(self, rows: Tensor) -> "DenseMixture":
         """The mixture of some neurons only."""
-        return Mixture(self.coefficients[rows], self.own[rows], self.w_star)
+        return DenseMixture(self.coefficients[rows], self.own[rows], self.w_star)
 
 
 def split_mixture(
     W: Tensor, M: Tensor, w_star: Tensor, *, own: Tensor | None = None, share: float = 0.3
-) -> Mixture:
+) -> DenseMixture:
     """Write the weights in the dictionary and tell pure features from the mixture.
 
     Args:
@@ -114,10 +114,10 @@ def split_mixture(
     if own is None:
         own = size >= share * size.amax(dim=1, keepdim=True).clamp_min(torch.finfo(W.dtype).tiny)
     require_shape(own, "own", tuple(coefficients.shape))
-    return Mixture(coefficients, own, w_star.to(W))
+    return DenseMixture(coefficients, own, w_star.to(W))
 
 
-def feature_coverage(mixture: Mixture, share: float = 0.5) -> float:
+def feature_coverage(mixture: DenseMixture, share: float = 0.5) -> float:
     r"""Share of features that some neuron holds: its own, of the right sign, and large.
 
     Args:
@@ -129,7 +129,7 @@ def feature_coverage(mixture: Mixture, share: float = 0.5) -> float:
     return float(((signed >= level) & mixture.own).any(dim=0).double().mean())
 
 
-def densest_neurons(mixture: Mixture, count: int) -> Tensor:
+def densest_neurons(mixture: DenseMixture, count: int) -> Tensor:
     """Indices of the neurons with the most own features, the hubs; ties go to the longer dense part."""
     size = mixture.own_count + mixture.dense_norm / (1 + mixture.dense_norm)
     # Neurons that never grew lean on everything and on nothing: they are no hubs.

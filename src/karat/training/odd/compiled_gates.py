@@ -13,7 +13,7 @@ Array = NDArray[np.floating]
 
 
 @cache
-def table(dtype: str) -> tuple[Array, float]:
+def gate_table(dtype: str) -> tuple[Array, float]:
     r"""Rows :math:`(h, \Phi, \varphi)` at p = 0, -1/r, -2/r, ... down to the least p needed, and the rate r.
 
     :math:`h(p) = p\, \Phi(p) + \varphi(p)` is the Gaussian mean excess; beyond the last row :math:`\Phi` is
@@ -39,7 +39,7 @@ def smooth_gates(u: Array, f: Array, rows: Array, scale: float, b: float, rate: 
     Args:
         u: (n, m) projections, overwritten by the gates.
         f: (n,) outputs, overwritten.
-        rows: the table of `table`.
+        rows: the table of `gate_table`.
         scale: 1/s.
         b: threshold, at least 0.
         rate: rows of the table per unit of p.
