@@ -19,7 +19,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from karat.attacks.inner_products.attack import Kernel
+from karat.attacks.inner_products.attack import Form
 from karat.attacks.pgd import PGD
 from karat.core.ball import Ball
 from karat.data.noisy_mixture import NoisyMixture
@@ -118,9 +118,9 @@ def in_span(task: Problem) -> Problem:
     return Problem(space.net, space.x, task.y, task.trainer)
 
 
-def exact(task: Problem, *, kernel: Kernel, weights: bool) -> Step:
+def exact(task: Problem, *, form: Form, weights: bool) -> Step:
     """The engine on inner products."""
-    return ExactEngine(task.trainer, task.net, task.x, task.y, kernel=kernel, weights=weights).advance
+    return ExactEngine(task.trainer, task.net, task.x, task.y, form=form, weights=weights).advance
 
 
 def implementations(d: int, m: int, n: int) -> dict[str, Step]:
@@ -130,9 +130,9 @@ def implementations(d: int, m: int, n: int) -> dict[str, Step]:
         NAIVE: naive(task),
         "closed form in d dimensions": closed_form(task),
         "closed form in the span": closed_form(small),
-        "inner products, dense": exact(small, kernel="dense", weights=True),
-        "inner products, side changes": exact(small, kernel="sides", weights=True),
-        "inner products, side changes, weights not kept": exact(small, kernel="sides", weights=False),
+        "inner products, dense": exact(small, form="dense", weights=True),
+        "inner products, side changes": exact(small, form="sides", weights=True),
+        "inner products, side changes, weights not kept": exact(small, form="sides", weights=False),
     }
 
 
@@ -209,7 +209,7 @@ def growth(*, quick: bool = False) -> dict[str, list[tuple[int, float]]]:
     )
 
     def cost(m: int, n: int) -> float:
-        step = exact(in_span(problem(d, m, n)), kernel="sides", weights=True)
+        step = exact(in_span(problem(d, m, n)), form="sides", weights=True)
         return interleaved({"step": step}, repeats=3, seconds=0.05)["step"]
 
     return {

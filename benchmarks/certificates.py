@@ -23,7 +23,7 @@ from certified_cells import purification_net
 from timing import YARDSTICK, interleaved, main, product, row
 
 from karat.attacks import Strongest
-from karat.certificates.ascent import optimised_slopes
+from karat.certificates.ascent import optimised_lines
 from karat.certificates.branch_and_bound import branch_and_bound
 from karat.certificates.interval import interval_bounds
 from karat.certificates.layers import dense
@@ -121,7 +121,7 @@ def methods(task: Task) -> dict[str, Method]:
         "global SDP constant, once per net": lambda: lipschitz_bound(problem, constant),
         "linear relaxation (CROWN)": lambda: linear_relaxation(problem),
         **auto_lirpa(task),
-        "slope ascent, 40 steps": lambda: optimised_slopes(problem)[0],
+        "slope ascent, 40 steps": lambda: optimised_lines(problem)[0],
         **({"quadratic relaxation": lambda: quadratic_bound(problem)[0]} if problem.ball.p == 2 else {}),
         "secant SDP": lambda: secant_bound(problem),
         f"branch and bound, at most {SECONDS:g} s": search,

@@ -25,7 +25,13 @@ class Config:
     seconds: float = 0.1
 
 
-def run(config: Config, generator: Any) -> dict[str, Any]:
+@dataclass(frozen=True, kw_only=True)
+class Result:
+    value: float
+    curve: list[float]
+
+
+def run(config: Config, generator: Any) -> Result:
     import torch
 
     note = f"{config.x} {generator.initial_seed()} {os.getpid()} {time.time()}\n"
@@ -34,7 +40,7 @@ def run(config: Config, generator: Any) -> dict[str, Any]:
     os.close(file)
     time.sleep(config.seconds)
     noise = torch.randn(50, generator=generator, dtype=torch.float64)
-    return {"value": config.x + SHIFT + float(noise.sum()), "curve": noise.tolist()}
+    return Result(value=config.x + SHIFT + float(noise.sum()), curve=noise.tolist())
 
 
 CELLS = Experiment(

@@ -14,23 +14,23 @@ from dataclasses import replace
 
 import torch
 
-from karat.papers.features.experiments.learning import Config
 from karat.papers.features.experiments.methods import run_methods
+from karat.papers.features.experiments.settings import LearningConfig
 
 SMALL, LARGE = 100, 2000
 LIMIT = 1.3
-BASE = Config(
+BASE = LearningConfig(
     d=SMALL, D=100, k=5, n=20_000, pairs=300, steps=300, methods=("network", "rf", "two_step"), n_test=2000
 )
 
 
-def seconds(config: Config) -> float:
+def seconds(config: LearningConfig) -> float:
     start = time.process_time()
     run_methods(config, torch.Generator().manual_seed(0))
     return time.process_time() - start
 
 
-def measure(base: Config, repeats: int) -> dict[str, float | str]:
+def measure(base: LearningConfig, repeats: int) -> dict[str, float | str]:
     seconds(replace(base, n=2000, steps=10))  # warm caches
     rows = {d: [] for d in (SMALL, LARGE)}
     for _ in range(repeats):

@@ -29,7 +29,7 @@ import disguises
 from oracles import attacked, deep_grid_minimum, grid_minimum, linear_minimum, lower_of, milp_minimum
 
 from karat.attacks import gradient_crossing
-from karat.certificates.ascent import optimised_slopes
+from karat.certificates.ascent import optimised_lines
 from karat.certificates.branch_and_bound import branch_and_bound
 from karat.certificates.deep_relaxation import deep_bound
 from karat.certificates.lipschitz import global_constant, lipschitz_bound, secant_bound
@@ -134,7 +134,7 @@ def bounds(problem: Problem) -> dict[str, Tensor]:
     return {
         "lipschitz": lipschitz_bound(problem, global_constant(problem)),
         "relaxation": linear_relaxation(problem),
-        "slopes": optimised_slopes(problem, steps=20)[0],
+        "slopes": optimised_lines(problem, steps=20)[0],
         "secant": secant_bound(problem, rounds=15),
         "quadratic": _some(problem),
     }
@@ -233,7 +233,11 @@ def _exact(problem: Problem) -> Counter[str]:
         exact = linear_minimum(problem)
         wrong = (linear_relaxation(problem) - exact).abs() > 1e-10 * (1 + exact.abs())
         return Counter({"linear nets": len(problem), "violations of linear nets": int(wrong.sum())})
-    if problem.ball.p != math.inf or problem.profile.slopes != (0.0, 1.0) or problem.profile.knots != (0.0,):
+    if (
+        problem.ball.p != math.inf
+        or problem.profile.steepness != (0.0, 1.0)
+        or problem.profile.knots != (0.0,)
+    ):
         return Counter()
     if not problem.profile.piecewise_linear:
         return Counter()

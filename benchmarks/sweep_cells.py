@@ -2,7 +2,7 @@
 
 import time
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import torch
 
@@ -17,7 +17,13 @@ class Config:
     y: int = 0
 
 
-def run(config: Config, generator: torch.Generator) -> dict[str, Any]:
+@dataclass(frozen=True, kw_only=True)
+class Result:
+    value: float
+    error: float
+
+
+def run(config: Config, generator: torch.Generator) -> Result:
     if config.kind == "wait":
         time.sleep(config.seconds)
     if config.kind == "compute":
@@ -26,7 +32,7 @@ def run(config: Config, generator: torch.Generator) -> dict[str, Any]:
         while time.thread_time() - start < config.seconds:
             A = A @ A
             A = A / A.norm()
-    return {"value": float(config.x), "error": 0.25}
+    return Result(value=float(config.x), error=0.25)
 
 
 CELLS = Experiment(

@@ -4,7 +4,9 @@ import argparse
 from pathlib import Path
 
 import karat
+from karat.papers.purification.experiments.l2 import L2
 from karat.papers.purification.figures.drawings import signature
+from karat.study.run import read_runs
 
 
 def main() -> None:
@@ -17,7 +19,8 @@ def main() -> None:
     (record,) = karat.run("purification.l2", scale=options.scale, seeds=1, store=store)[-1:]
     if record.status != "done":
         raise SystemExit(record.error)
-    signature(record).savefig(options.out / "purification.png", dpi=170, facecolor="white")
+    (run,) = read_runs(L2, [record])
+    signature(run).savefig(options.out / "purification.png", dpi=170, facecolor="white")
 
 
 if __name__ == "__main__":

@@ -12,8 +12,8 @@ from matplotlib.figure import Figure
 
 from karat.attacks import Steepest, run_attack
 from karat.nets import OddTwoLayer
-from karat.papers.purification.experiments.l2 import J
-from karat.papers.purification.experiments.regime import Regime, split
+from karat.papers.purification.experiments.draws import split
+from karat.papers.purification.experiments.odd_net_config import RANDOM_START, OddNetConfig
 from karat.papers.purification.figures.drawings import KARAT, LEAST
 from karat.probes.dense_mixture import split_mixture
 from karat.probes.live_rows import grown_neurons
@@ -21,13 +21,13 @@ from karat.study.drawing.style import INK, finish
 from karat.training.odd import OddClassifier
 
 SCALES = {
-    "tiny": (replace(J, d=40, k=10, batch=256, clean_steps=60, robust_steps=10, n_test=200), 10),
-    "quick": (replace(J, d=100, k=20, batch=1024), 6),
-    "full": (J, 3),
+    "tiny": (replace(RANDOM_START, d=40, k=10, batch=256, clean_steps=60, robust_steps=10, n_test=200), 10),
+    "quick": (replace(RANDOM_START, d=100, k=20, batch=1024), 6),
+    "full": (RANDOM_START, 3),
 }
 
 
-def frames(config: Regime, every: int) -> list[dict[str, Any]]:
+def frames(config: OddNetConfig, every: int) -> list[dict[str, Any]]:
     """Pure part and mixture of all neurons at every few steps of both trainings."""
     draws = split(torch.Generator().manual_seed(0), 6)
     model = config.draw_model(draws[0])

@@ -57,8 +57,8 @@ def run(
     """
     wanted = cells(find_experiment(experiment), scale, seeds, overrides)
     chosen = engine or make_local(workers)
-    with opened(store) as place:
-        return run_cells(wanted, place, engine=chosen, fresh=fresh, progress=progress)
+    with opened(store) as opened_store:
+        return run_cells(wanted, opened_store, engine=chosen, fresh=fresh, progress=progress)
 
 
 def sweep(
@@ -82,12 +82,17 @@ def sweep(
         grid: setting -> values, or text such as "1:10:10"; by default the axes of the preset.
         scale: preset with everything else.
         seeds: instead of the preset's, the most with a target.
-        target: spend seeds only until each config is known to lie above or below a level; the others as in
-            `run`.
+        store: file, by default KARAT_STORE or .karat/store.sqlite.
+        workers: processes, one per core by default, 0 for this one.
+        engine: what computes instead, such as `karat.lab.Dask("tcp://host:8786")`.
+        fresh: compute again what other source code has computed.
+        progress: listener.
+        overrides: settings, such as `d=4000`.
+        target: spend seeds only until each config is known to lie above or below a level.
     """
     planned = plan_sweep(experiment, scale, seeds, grid, overrides, target)
-    with opened(store) as place:
-        return run_sweep(planned, place, engine or make_local(workers), progress=progress, fresh=fresh)
+    with opened(store) as opened_store:
+        return run_sweep(planned, opened_store, engine or make_local(workers), progress=progress, fresh=fresh)
 
 
 def plan_sweep(
@@ -98,7 +103,16 @@ def plan_sweep(
     overrides: Mapping[str, Any] | None = None,
     target: Target | None = None,
 ) -> Sweep:
-    """Return the sweep of a grid given as values or as text, see `sweep`."""
+    """Return the sweep of a grid given as values or as text, see `sweep`.
+
+    Args:
+        experiment: name, or "package.module:ATTRIBUTE".
+        scale: preset with everything else.
+        seeds: instead of the preset's.
+        grid: setting -> values or text.
+        overrides: other settings.
+        target: asks for adaptive seeds.
+    """
     question = find_experiment(experiment)
     known = hints(question.preset(scale).config)
     axes: dict[str, Sequence[Any]] = {}
@@ -128,22 +142,37 @@ def check(
     """Check one claim: run its experiment and judge the statement; one that is only stated has no verdict.
 
     Args:
-        claim_id: such as "benign.thm3.1.3"; the others as in `run`.
+        claim_id: such as "benign.thm3.1.3".
+        scale: `tiny`, `quick` or `full`.
+        seeds: instead of the preset's.
+        store: file, by default KARAT_STORE or .karat/store.sqlite.
+        workers: processes, one per core by default, 0 for this one.
+        engine: what computes instead, such as `karat.lab.Dask("tcp://host:8786")`.
+        fresh: compute again what other source code has computed.
+        progress: listener.
+        overrides: settings, such as `d=4000`.
     """
     statement, test = get_statement(claim_id), study.CHECKS.get(claim_id)
     if test is None:
         return judge_claim(statement, None, [])
     wanted = check_cells(test, scale, seeds, overrides)
     chosen = engine or make_local(workers)
-    with opened(store) as place:
-        records = run_cells(wanted, place, engine=chosen, fresh=fresh, progress=progress)
+    with opened(store) as opened_store:
+        records = run_cells(wanted, opened_store, engine=chosen, fresh=fresh, progress=progress)
     return judge_claim(statement, test, records, scale)
 
 
 def check_cells(
     check: Check, scale: str, seeds: int | None = None, overrides: Mapping[str, Any] | None = None
 ) -> list[Cell]:
-    """Return the cells a check needs; a scale on which it makes no sense is a ValueError."""
+    """Return the cells a check needs; a scale on which it makes no sense is a ValueError.
+
+    Args:
+        check: of a claim.
+        scale: one of its scales.
+        seeds: instead of the preset's.
+        overrides: settings; each goes to the experiments that know it.
+    """
     if scale not in check.scales:
         listed = ", ".join(check.scales)
         raise ValueError(f"`{check.claim_id}` has no scale `{scale}`; its scales are {listed}.")
@@ -160,7 +189,14 @@ def check_cells(
 def plan(
     papers: Sequence[str], scale: str, seeds: int | None = None, parts: tuple[Part, ...] = ("theory",)
 ) -> dict[str, list[Cell]]:
-    """Return the cells behind the executable claims of the papers: experiment -> cells, cheap ones first."""
+    """Return the cells behind the executable claims of the papers: experiment -> cells, cheap ones first.
+
+    Args:
+        papers: their keys.
+        scale: preset.
+        seeds: instead of the preset's.
+        parts: which experiments: the theory's, those on images.
+    """
     cost: dict[str, float] = {}
     found: dict[str, list[Cell]] = {}
     questions = [find_experiment(name) for test in _checks(papers, scale) for name in test.names]
@@ -186,8 +222,14 @@ def reproduce(
 
     Args:
         planned: what `plan` returned.
-        after: called with the name of each experiment when its last cell is saved, while the workers go on
-            with the next one.
+        papers: their keys.
+        scale: preset.
+        store: where records are kept.
+        engine: what computes, processes of this machine by default.
+        fresh: compute again what other source code has computed.
+        progress: listener.
+        after: called with the name of each experiment when its last cell is saved, while the workers go
+            on with the next one.
     """
     every = [cell for group in planned.values() for cell in group]
     sources = present_sources(every) if fresh else None
@@ -217,8 +259,8 @@ def opened(store: Store | str | Path | None) -> Iterator[Store]:
     if isinstance(store, Store):
         yield store
         return
-    with Store(default_path() if store is None else store) as place:
-        yield place
+    with Store(default_path() if store is None else store) as opened_store:
+        yield opened_store
 
 
 def _checks(papers: Sequence[str], scale: str) -> list[Check]:

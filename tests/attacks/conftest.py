@@ -2,22 +2,12 @@
 
 from dataclasses import dataclass
 from types import SimpleNamespace
-from typing import NamedTuple
 
 import pytest
 import torch
 from torch import Tensor
 
-from karat.core import Activation, Relu
-
-
-class Profile(NamedTuple):
-    start: Tensor
-    slope: Tensor
-    weight: Tensor
-    offset: Tensor
-    sign: Tensor
-    activation: Activation
+from karat.core import Activation, Line, Relu
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,8 +37,8 @@ class TwoLayer(Hidden):
     """The same with its line."""
 
     def line(self, x, direction, y):
-        slope = direction.flatten(1) @ self.W.T
-        return Profile(self.hidden(x), slope, self.a, self.c, y.to(x.dtype), self.activation)
+        speed = direction.flatten(1) @ self.W.T
+        return Line(self.hidden(x), speed, self.a, self.c, y.to(x.dtype), self.activation)
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,9 +6,9 @@ import pytest
 import torch
 from scipy.optimize import brentq
 
-from karat.attacks import GradientStep, first_crossing, gradient_crossing, ray_search, run_attack
-from karat.attacks.line import HasLine
-from karat.core import Ball, LeakyRelu, Relu, SmoothedRelu, Softplus, TruncatedRelu
+from karat.attacks import GradientStep, first_crossing, gradient_crossing, run_attack
+from karat.attacks.ray import search
+from karat.core import Ball, HasLine, LeakyRelu, Relu, SmoothedRelu, Softplus, TruncatedRelu
 from karat.nets import Linear, OddTwoLayer, TwoLayer, as_classifier
 
 KINKED = [Relu(), LeakyRelu(0.1), LeakyRelu(1.0), TruncatedRelu()]
@@ -200,7 +200,7 @@ def test_blocks_of_samples_do_not_change_the_result(lab, monkeypatch):
     net = lab.random_two_layer(3, activation=TruncatedRelu())
     x, y = lab.points(20, 6, classifier=net)
     whole = first_crossing(net, x, y)
-    monkeypatch.setattr(ray_search, "_TABLE", 100)
+    monkeypatch.setattr(search, "_TABLE", 100)
     torch.testing.assert_close(first_crossing(net, x, y), whole, rtol=1e-12, atol=1e-14)
 
 

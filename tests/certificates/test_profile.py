@@ -39,8 +39,8 @@ def test_pieces_have_the_curvature_they_state(profile):
 
 def test_slopes_hold_every_derivative(profile):
     slope = profile.derivative(torch.linspace(-6, 6, 4001, dtype=torch.float64))
-    assert float(slope.min()) >= profile.slopes[0] - 1e-12
-    assert float(slope.max()) <= profile.slopes[1] + 1e-12
+    assert float(slope.min()) >= profile.steepness[0] - 1e-12
+    assert float(slope.max()) <= profile.steepness[1] + 1e-12
 
 
 def test_conjugate_is_below_every_point_and_tight(profile, intervals, generator):

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from karat.certificates import certify
-from karat.certificates.ascent import optimised_slopes
+from karat.certificates.ascent import optimised_lines
 from karat.certificates.parabola import graph_of
 from karat.certificates.quadratic_relaxation import _quadric, quadratic_bound
 from karat.core import Ball
@@ -86,6 +86,6 @@ def test_many_slightly_concave_neurons_are_decided_without_a_search(generator):
     from karat.certificates.target import target_of
 
     problem = target_of(net, x, y, ball).problem
-    lines, parabolas = float(optimised_slopes(problem)[0][0]), float(quadratic_bound(problem)[0][0])
+    lines, parabolas = float(optimised_lines(problem)[0][0]), float(quadratic_bound(problem)[0][0])
     assert lines < 0 < parabolas
     assert float(found.upper[0]) - parabolas < 0.1 * (float(found.upper[0]) - lines)

@@ -8,7 +8,7 @@ import pytest
 import torch
 from scipy.optimize import linprog
 
-from karat.certificates.ascent import optimised_slopes
+from karat.certificates.ascent import optimised_lines
 from karat.certificates.problem import Problem
 from karat.certificates.profile import profile_of
 from karat.certificates.relaxation import dual_bound, linear_relaxation
@@ -46,7 +46,7 @@ def test_no_slopes_whatever_give_more_than_the_grid(make_problem, profile, p, ge
 
 def test_ascent_is_never_below_its_start_nor_above_the_grid(make_problem, profile, p, soundness):
     problem = make_problem(profile, p, n=30)
-    start, (bound, _, delta) = linear_relaxation(problem), optimised_slopes(problem)
+    start, (bound, _, delta) = linear_relaxation(problem), optimised_lines(problem)
     lowest, error = soundness.grid_minimum(problem, 31)
     assert bool((bound >= start).all())
     assert bool((bound <= lowest + error).all())
@@ -55,7 +55,7 @@ def test_ascent_is_never_below_its_start_nor_above_the_grid(make_problem, profil
 
 def test_ascent_reaches_the_value_of_the_linear_program(make_problem):
     problem = make_problem("relu", math.inf, n=6, m=12, d=5)
-    bound, _, _ = optimised_slopes(problem, steps=400)
+    bound, _, _ = optimised_lines(problem, steps=400)
     low, high = (side.numpy() for side in problem.interval)
     for i in range(6):
         c, z, W = problem.c[i].numpy(), problem.z[i].numpy(), problem.W.numpy()
@@ -122,7 +122,7 @@ def test_permuting_neurons_changes_nothing(make_problem, profile, p, generator):
     assert torch.allclose(linear_relaxation(problem), linear_relaxation(other), rtol=0, atol=1e-10)
     # For p = 1 and inf the dual is not smooth and momentum amplifies rounding: the ascents part ways.
     slack = 1e-6 if p == 2 else 0.05
-    ours, theirs = optimised_slopes(problem)[0], optimised_slopes(other)[0]
+    ours, theirs = optimised_lines(problem)[0], optimised_lines(other)[0]
     assert torch.allclose(ours, theirs, rtol=slack, atol=slack)
 
 
@@ -132,7 +132,7 @@ def test_rescaling_neurons_changes_nothing(make_problem, p, generator):
     other = replace(problem, W=problem.W * s[:, None], b=problem.b * s, c=problem.c / s)
     assert torch.allclose(linear_relaxation(problem), linear_relaxation(other), rtol=0, atol=1e-8)
     slack = 1e-6 if p == 2 else 0.05
-    ours, theirs = optimised_slopes(problem)[0], optimised_slopes(other)[0]
+    ours, theirs = optimised_lines(problem)[0], optimised_lines(other)[0]
     assert torch.allclose(ours, theirs, rtol=slack, atol=slack)
 
 
@@ -162,7 +162,7 @@ def test_an_odd_pair_together_is_at_least_as_tight_as_its_halves(make_problem, p
         profile_of(Relu()),
     )
     assert torch.allclose(pair.value(0 * pair.x), halves.value(0 * pair.x), atol=1e-12)
-    whole, parts = optimised_slopes(pair, steps=300)[0], optimised_slopes(halves, steps=300)[0]
+    whole, parts = optimised_lines(pair, steps=300)[0], optimised_lines(halves, steps=300)[0]
     assert float((parts - whole).max()) < 0.02
 
 

@@ -37,6 +37,7 @@ def karat(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("KARAT_STORE", str(tmp_path / "store.sqlite"))
     monkeypatch.delenv("KARAT_DEBUG", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
 
     def call(*arguments):
         capsys.readouterr()

@@ -169,7 +169,7 @@ def test_the_curve_is_drawn_with_smallest_radii(karat, files, tmp_path):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (["--p", "3"], "must be one of 1, 2, inf"),
+        (["--p", "3"], "'3' is not one of '1', '2', 'inf'"),
         (["--tau", "-1"], "`--tau` must be a finite number >= 0 or a file, got '-1'."),
         (["--tau", "wide"], "`--tau` must be a finite number >= 0 or a file, got 'wide'."),
         (["--taus", "0.1,nan"], "`--taus` must be finite numbers >= 0"),
@@ -221,3 +221,12 @@ def test_labels_that_are_neither_signs_nor_classes_are_explained(karat, files, t
     outcome = karat("certify", *files[:-1], tmp_path / "labels.npz", "--tau", "0.1")
     assert outcome.code == 2
     assert "labels" in outcome.complaint()
+
+
+def test_a_bug_of_karats_own_is_not_called_bad_input(karat, files, monkeypatch):
+    def fail(*arguments, **settings):
+        raise ValueError("no such luck")
+
+    monkeypatch.setattr("karat.certificates.certify", fail)
+    outcome = karat("certify", *files, "--tau", "0.2")
+    assert (outcome.code, "no such luck" in outcome.complaint()) == (1, True)

@@ -105,7 +105,7 @@ def test_a_pickle_that_runs_code_is_refused(karat, files, tmp_path):
         (["--model", "probed_nets:other"], "do not fit the model: 2 missing (weight, bias), 4 unknown"),
         (["--model", "nowhere_at_all:make"], "cannot be imported"),
         (["--data", "faces"], "one of digits"),
-        (["--p", "3"], "must be one of 1, 2, inf"),
+        (["--p", "3"], "'3' is not one of '1', '2', 'inf'"),
         (["--tau", "-1"], "must be a finite number >= 0"),
         (["--box", "0"], "`--box` must be LOW,HIGH"),
         (["--image", "1,8"], "`--image` must be C,H,W"),
@@ -129,3 +129,13 @@ def test_the_bar_goes_to_standard_error(monkeypatch, capsys):
     monkeypatch.setattr(sys.stderr, "isatty", lambda: False)
     with stage_bar("probe") as listener:
         assert listener is None
+
+
+def test_a_bug_of_karats_own_is_not_called_bad_input(karat, files, monkeypatch):
+    def fail(*arguments, **settings):
+        raise ValueError("no such luck")
+
+    monkeypatch.setattr("karat.yours.probe.measure.strongest_deltas", fail)
+    outcome = karat("probe", *files, "--quick")
+    assert outcome.code == 1
+    assert outcome.complaint() == "ValueError: no such luck (KARAT_DEBUG=1 shows where.)"

@@ -9,7 +9,7 @@ from karat_toys import DEAR, LATE, TOY
 from karat import study
 from karat.core.statistics import t_interval
 from karat.study.claim import Check
-from karat.study.evaluate import upper_bound_finding, values_of
+from karat.study.evaluate import upper_bound_finding
 from karat.study.experiment import Experiment
 
 RUN = ("run", TOY.name, "--scale", "tiny", "--workers", "0")
@@ -21,8 +21,8 @@ def toy_check(monkeypatch):
     def put(**changes):
         settings = {
             "claim_id": CLAIM,
-            "experiment": TOY.name,
-            "evaluate": lambda records: upper_bound_finding(values_of(records, "mean"), 10.0),
+            "experiment": TOY,
+            "evaluate": lambda runs: upper_bound_finding([run.result.mean for run in runs], 10.0),
             "reading": "The mean of noise.",
             "scales": ("tiny",),
         }
@@ -61,12 +61,16 @@ def test_settings_change_the_config_and_collapse_the_grid(karat):
     [
         (["run", "nobody", "--scale", "tiny"], "there is no experiment `nobody`"),
         (["run", "no_module:X"], "there is no experiment at `no_module:X`"),
-        ([*RUN, "--scale", "huge"], f"`{TOY.name}` has no scale `huge`; its scales are tiny, quick."),
+        ([*RUN, "--scale", "full"], f"`{TOY.name}` has no scale `full`; its scales are tiny, quick."),
+        (
+            [*RUN, "--scale", "huge"],
+            "Invalid value for '--scale': 'huge' is not one of 'tiny', 'quick', 'full'.",
+        ),
         ([*RUN, "--set", "width=3"], f"`{TOY.name}` has no setting `width`; its settings are d, tau,"),
         ([*RUN, "--set", "d"], "`--set` must be KEY=VALUE, such as d=4000, got 'd'."),
         ([*RUN, "--set", "d=wide"], f"`d` of `{TOY.name}` must be a whole number, got 'wide'."),
-        ([*RUN, "--set", "d=0"], "`d` of `Toy` must be a whole number >= 1, got 0."),
-        ([*RUN, "--set", "tau=-0.1"], "`tau` of `Toy` must be a finite number >= 0, got -0.1."),
+        ([*RUN, "--set", "d=0"], "`d` of `karat_toys:TOY` must be a whole number >= 1, got 0."),
+        ([*RUN, "--set", "tau=-0.1"], "`tau` of `karat_toys:TOY` must be a finite number >= 0, got -0.1."),
         ([*RUN, "--set", "mode=x"], f"`mode` of `{TOY.name}` must be one of ok, raise, diverge"),
         ([*RUN, "--seeds", "0"], f"`seeds` of `{TOY.name}` must be a whole number >= 1, got 0."),
         ([*RUN, "--workers", "-1"], "`--workers` must be a whole number >= 0, got -1."),
@@ -161,8 +165,8 @@ def test_check_prints_predicted_measured_and_verdict(karat, toy_check):
 @pytest.mark.parametrize(
     ("changes", "verdict"),
     [
-        ({"evaluate": lambda records: upper_bound_finding(values_of(records, "mean"), -10.0)}, "fails"),
-        ({"hypotheses": lambda config: ["d is too small"]}, "out of regime"),
+        ({"evaluate": lambda runs: upper_bound_finding([run.result.mean for run in runs], -10.0)}, "fails"),
+        ({"hypotheses": lambda run: ["d is too small"]}, "out of regime"),
     ],
 )
 def test_the_exit_code_of_a_check_does_not_depend_on_the_verdict(karat, toy_check, changes, verdict):
@@ -208,7 +212,7 @@ def test_reproduce_starts_with_the_cheap_experiment_and_builds_the_report_after_
     module = importlib.import_module("karat.report.build")
     monkeypatch.setattr(module, "build", lambda store, out, scale, drawn: seen.append(contents(store)) or out)
     cheap = study.CHECKS[CLAIM]
-    dear = replace(cheap, claim_id="benign.thm3.1.2", experiment=DEAR.name)
+    dear = replace(cheap, claim_id="benign.thm3.1.2", experiment=DEAR)
     monkeypatch.setattr(study, "CHECKS", {dear.claim_id: dear, cheap.claim_id: cheap})
 
     def contents(store):
@@ -231,8 +235,8 @@ def test_reproduce_spends_little_of_its_time_on_the_report(karat, toy_check, mon
 
     monkeypatch.setattr(importlib.import_module("karat.report.build"), "build", build)
     cheap = study.CHECKS[CLAIM]
-    dear = replace(cheap, claim_id="benign.thm3.1.2", experiment=DEAR.name)
-    late = replace(cheap, claim_id="benign.thm3.1.1", experiment=LATE.name)
+    dear = replace(cheap, claim_id="benign.thm3.1.2", experiment=DEAR)
+    late = replace(cheap, claim_id="benign.thm3.1.1", experiment=LATE)
     monkeypatch.setattr(study, "CHECKS", {check.claim_id: check for check in (late, dear, cheap)})
     assert karat("reproduce", "--scale", "tiny", "--workers", "0").code == 0
     assert seen == [[TOY.name], sorted([TOY.name, DEAR.name, LATE.name])]  # none for the second of three
@@ -246,7 +250,9 @@ def test_reproduce_asks_only_for_the_part_wanted(karat, toy_check):
     assert [claim["id"] for claim in karat(*command, "--part", "all", "--json").json["claims"]] == [CLAIM]
     outcome = karat(*command, "--part", "everything")
     assert outcome.code == 2
-    assert outcome.complaint() == "`--part` must be one of theory, images, all, got 'everything'."
+    assert outcome.complaint() == (
+        "Invalid value for '--part': 'everything' is not one of 'theory', 'images', 'all'."
+    )
 
 
 def test_reproduce_refuses_papers_and_folders_before_it_computes(karat, toy_check, tmp_path):

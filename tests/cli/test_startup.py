@@ -1,5 +1,6 @@
 """What is asked for is all that is loaded: looking needs no torch, an attack no papers."""
 
+import os
 import subprocess
 import sys
 
@@ -20,6 +21,34 @@ sys.exit(f"loaded {{heavy}}" if heavy else code)
 def test_looking_does_not_import_torch(arguments):
     code = CODE.format(arguments=arguments)
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout
+
+
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory):
+    """A cache folder in which some command has left the catalogue."""
+    folder = tmp_path_factory.mktemp("cache")
+    command = [sys.executable, "-m", "karat.cli", "experiments"]
+    subprocess.run(command, env=os.environ | {"XDG_CACHE_HOME": str(folder)}, check=True, capture_output=True)
+    assert len(list(folder.glob("karat/catalogue-*.json"))) == 1
+    return folder
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["show", "benign.thm3.1.3"],
+        ["show", "benign.thm3.1.3", "--json"],
+        ["claims", "--json"],
+        ["experiments"],
+        ["experiments", "--paper", "lazy", "--json"],
+    ],
+)
+def test_what_was_looked_up_before_needs_no_torch(arguments, cache):
+    code = CODE.format(arguments=arguments)
+    environment = os.environ | {"XDG_CACHE_HOME": str(cache)}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment)
     assert done.returncode == 0, done.stderr
     assert done.stdout
 

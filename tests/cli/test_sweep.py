@@ -80,8 +80,8 @@ def test_ctrl_c_in_a_sweep_is_exit_code_130(karat, monkeypatch):
         (["--seeds", "1000000000"], f"`{TOY.name}` would have 3,000,000,000 cells"),
         (["--adaptive", "mean"], "`--adaptive` must be VALUE=LEVEL"),
         (["--adaptive", "mean=x"], "`--adaptive` must be VALUE=LEVEL"),
-        (["--adaptive", "mean=1", "--assume", "luck"], "`assume` of `Target` must be one of"),
-        (["--engine", "cloud"], "`--engine` must be local or dask, got 'cloud'."),
+        (["--adaptive", "mean=1", "--assume", "luck"], "Invalid value for '--assume': 'luck' is not one of"),
+        (["--engine", "cloud"], "Invalid value for '--engine': 'cloud' is not one of 'local', 'dask'."),
         (["--scheduler", "tcp://x:1"], "`--scheduler` needs --engine dask."),
         (["--engine", "dask", "--scheduler", "tcp://x:1"], "`--workers` cannot be chosen for an existing"),
     ],
@@ -125,7 +125,7 @@ def test_the_report_takes_a_scale(karat):
     outcome = karat("report", "--scale", "huge")
     assert (outcome.code, outcome.complaint()) == (
         2,
-        "`--scale` must be one of tiny, quick, full, got 'huge'.",
+        "Invalid value for '--scale': 'huge' is not one of 'tiny', 'quick', 'full'.",
     )
 
 

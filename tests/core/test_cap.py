@@ -5,8 +5,9 @@ import math
 import pytest
 import torch
 
-from karat.attacks import PGD, Steepest, judge
-from karat.core.cap import Cap, cap, require_compatible
+from karat.attacks import PGD, BudgetError, GradientStep, Steepest, judge, run_attack
+from karat.attacks.routes import route, span_obstacle
+from karat.core.cap import Cap, require_compatible
 from karat.nets import as_classifier, init
 
 
@@ -66,10 +67,41 @@ def test_attacks_stay_on_the_sphere(method):
     net = init.gaussian(6, 40, generator=torch.Generator().manual_seed(0))
     x = sphere(10, 6)
     y = torch.where(net(x) > 0, 1.0, -1.0).double()
-    delta = method(as_classifier(net), x, y, cap(0.3))
+    delta = method(as_classifier(net), x, y, Cap(0.3))
     assert torch.allclose(torch.linalg.vector_norm(x + delta, dim=1), torch.ones(10, dtype=torch.float64))
-    result = judge(as_classifier(net), x, y, delta, cap(0.3))
+    result = judge(as_classifier(net), x, y, delta, Cap(0.3))
     assert float(result.margin.mean()) < float((y * net(x)).mean())
+
+
+def test_the_judge_refuses_a_perturbation_off_the_sphere():
+    """Half way along the chord to an allowed point: short enough for the radius, but inside the sphere."""
+    net, x = init.gaussian(6, 40, generator=torch.Generator().manual_seed(0)), sphere(10, 6)
+    y = torch.where(net(x) > 0, 1.0, -1.0).double()
+    delta = Steepest()(as_classifier(net), x, y, Cap(0.3))
+    judge(as_classifier(net), x, y, delta, Cap(0.3))
+    with pytest.raises(BudgetError, match=r"the chord leaves the unit sphere by 0\.01\d* at sample"):
+        judge(as_classifier(net), x, y, delta / 2, Cap(0.3), name="the chord")
+    with pytest.raises(BudgetError, match="GradientStep leaves the unit sphere"):
+        run_attack(GradientStep(), as_classifier(net), x, y, Cap(0.3))
+
+
+def test_the_judge_refuses_a_perturbation_beyond_the_rim():
+    net, x = init.gaussian(6, 40, generator=torch.Generator().manual_seed(0)), sphere(10, 6)
+    y = torch.where(net(x) > 0, 1.0, -1.0).double()
+    delta = Steepest()(as_classifier(net), x, y, Cap(0.4))
+    with pytest.raises(BudgetError, match=r"exceeds the l_2 radius 0\.3 by 0\.1"):
+        judge(as_classifier(net), x, y, delta, Cap(0.3))
+
+
+def test_attacks_on_caps_go_by_gradients():
+    assert span_obstacle(PGD(), Cap(0.3)) == "keeping to the unit sphere is not expressed in inner products"
+    assert route(PGD(), sphere(10, 6), Cap(0.3)) == "gradients"
+
+
+def test_a_cap_has_one_radius_for_all_samples():
+    assert Cap(0.3).with_tau(0.5) == Cap(0.5)
+    with pytest.raises(TypeError, match="`tau` of `Cap` must be a number"):
+        Cap(0.3).with_tau(torch.full((3,), 0.5))
 
 
 @pytest.mark.parametrize("tau", [-0.1, 2.1, math.inf])

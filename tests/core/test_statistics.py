@@ -13,10 +13,9 @@ from scipy import optimize, special, stats
 
 from karat.core import (
     Interval,
-    bootstrap_interval,
     clopper_pearson,
     crossing_point,
-    log_log_slope,
+    fit_power_law,
     t_interval,
 )
 
@@ -68,9 +67,8 @@ def test_impossible_intervals_are_refused(arguments, message):
     [
         ("clopper_pearson", lambda level: clopper_pearson(1, 2, level)),
         ("t_interval", lambda level: t_interval([1, 2], level)),
-        ("bootstrap_interval", lambda level: bootstrap_interval([1, 2], level=level, generator=seeded(0))),
-        ("log_log_slope", lambda level: log_log_slope([1, 2, 3], [1, 2, 3], level)),
-        ("crossing_point", lambda level: crossing_point([0, 1], [0, 1], 0.5, confidence=level)),
+        ("fit_power_law", lambda level: fit_power_law([1, 2, 3], [1, 2, 3], level)),
+        ("crossing_point", lambda level: crossing_point([0, 1], [0, 1], 0.5, level=level)),
     ],
 )
 def test_a_level_is_a_probability_strictly_between_zero_and_one(level, owner, interval):
@@ -173,75 +171,29 @@ def test_an_interval_over_seeds_needs_finite_values(wrong):
         t_interval([1.0, wrong])
 
 
-# Bootstrap -------------------------------------------------------------------------------------------
-
-
-def test_the_generator_fixes_the_bootstrap():
-    values = np.random.default_rng(0).normal(size=12)
-    assert bootstrap_interval(values, generator=seeded(1)) == bootstrap_interval(values, generator=seeded(1))
-    assert bootstrap_interval(values, generator=seeded(1)) != bootstrap_interval(values, generator=seeded(2))
-
-
-@pytest.mark.parametrize(("level", "low", "high"), [(0.95, 0.0, 10.0), (0.9, 1 / 3, 7.0)])
-def test_the_bootstrap_of_three_values_agrees_with_all_27_resamples(level, low, high):
-    # Means 0 and 10 have mass 1/27 = 0.037 each, between the tails 0.025 and 0.05; with 20,000 draws their
-    # frequencies are at least 9 standard errors from either: false alarm below 1e-15.
-    interval = bootstrap_interval([0.0, 1.0, 10.0], level=level, generator=seeded(0), draws=20_000)
-    assert (interval.low, interval.high) == pytest.approx((low, high))
-
-
-def test_the_bootstrap_of_a_mean_approaches_the_normal_interval():
-    # The quantiles of 4,000 draws are within 6 standard errors (0.042 standard deviations each) of the normal
-    # ones: false alarm below 1e-8.
-    values = np.random.default_rng(0).normal(size=200)
-    spread = values.std() / math.sqrt(200)
-    interval = bootstrap_interval(values, generator=seeded(0), draws=4000)
-    assert interval.low == pytest.approx(values.mean() - 1.96 * spread, abs=0.26 * spread)
-    assert interval.high == pytest.approx(values.mean() + 1.96 * spread, abs=0.26 * spread)
-
-
-def test_any_statistic_can_be_bootstrapped():
-    values = [1.0, 2.0, 3.0, 4.0, 100.0]
-    interval = bootstrap_interval(values, lambda sample: float(np.median(sample)), 0.8, generator=seeded(0))
-    assert {interval.low, interval.high} <= set(values)
-    assert interval.contains(3.0)
-    assert interval.level == 0.8
-
-
-def test_the_bootstrap_of_equal_values_has_no_width():
-    interval = bootstrap_interval([2.5] * 6, generator=seeded(0))
-    assert interval.low == interval.high == 2.5
-
-
-def test_the_bootstrap_needs_draws():
-    with pytest.raises(
-        ValueError, match=exactly("`draws` of `bootstrap_interval` must be a whole number >= 1, got 0.")
-    ):
-        bootstrap_interval([1.0, 2.0], generator=seeded(0), draws=0)
-
-
-# Log-log slopes --------------------------------------------------------------------------------------
+# Power laws ------------------------------------------------------------------------------------------
 
 
 @given(exponent=st.floats(-4, 4), factor=st.floats(1e-3, 1e3), points=st.integers(3, 10))
 def test_the_slope_of_an_exact_power_law_is_its_exponent(exponent, factor, points):
     x = np.geomspace(3, 3e4, points)
-    slope = log_log_slope(x, factor * x**exponent)
-    assert slope.value == pytest.approx(exponent, abs=1e-12)
-    assert math.exp(slope.intercept) == pytest.approx(factor, rel=1e-9)
-    assert slope.interval.high - slope.interval.low < 1e-11
+    fit = fit_power_law(x, factor * x**exponent)
+    assert fit.exponent == pytest.approx(exponent, abs=1e-12)
+    assert math.exp(fit.log_factor) == pytest.approx(factor, rel=1e-9)
+    assert fit.interval.high - fit.interval.low < 1e-11
 
 
 def test_the_slope_is_scipys_regression_of_logarithms():
     random = np.random.default_rng(0)
     x = np.geomspace(10, 1e4, 9)
     y = 5 * x**0.7 * np.exp(0.2 * random.normal(size=9))
-    fit = stats.linregress(np.log(x), np.log(y))
-    half = stats.t.ppf(0.95, 7) * fit.stderr
-    slope = log_log_slope(x, y, level=0.9)
-    assert (slope.value, slope.intercept) == pytest.approx((fit.slope, fit.intercept))
-    assert (slope.interval.low, slope.interval.high) == pytest.approx((fit.slope - half, fit.slope + half))
-    assert slope.interval.level == 0.9
+    reference = stats.linregress(np.log(x), np.log(y))
+    half = stats.t.ppf(0.95, 7) * reference.stderr
+    fit = fit_power_law(x, y, level=0.9)
+    ends = (reference.slope - half, reference.slope + half)
+    assert (fit.exponent, fit.log_factor) == pytest.approx((reference.slope, reference.intercept))
+    assert (fit.interval.low, fit.interval.high) == pytest.approx(ends)
+    assert fit.interval.level == 0.9
 
 
 def test_the_interval_of_a_slope_covers_the_truth_at_its_level():
@@ -252,15 +204,15 @@ def test_the_interval_of_a_slope_covers_the_truth_at_its_level():
     misses = 0
     for _ in range(runs):
         y = 2 * x**1.5 * np.exp(0.3 * random.normal(size=6))
-        misses += not log_log_slope(x, y, level=0.9).interval.contains(1.5)
+        misses += not fit_power_law(x, y, level=0.9).interval.contains(1.5)
     assert stats.binom.ppf(5e-7, runs, 0.1) <= misses <= stats.binom.isf(5e-7, runs, 0.1)
 
 
 @given(units=st.floats(1e-6, 1e6))
 def test_the_slope_does_not_depend_on_units(units):
     x, y = np.array([1.0, 2.0, 5.0, 9.0]), np.array([3.0, 2.0, 1.5, 0.2])
-    plain, scaled = log_log_slope(x, y), log_log_slope(units * x, y / units)
-    assert scaled.value == pytest.approx(plain.value, rel=1e-9)
+    plain, scaled = fit_power_law(x, y), fit_power_law(units * x, y / units)
+    assert scaled.exponent == pytest.approx(plain.exponent, rel=1e-9)
     assert scaled.interval.low == pytest.approx(plain.interval.low, rel=1e-9)
 
 
@@ -277,7 +229,7 @@ def test_the_slope_does_not_depend_on_units(units):
 )
 def test_points_without_a_slope_are_refused(x, y, message):
     with pytest.raises(ValueError, match=exactly(message)):
-        log_log_slope(x, y)
+        fit_power_law(x, y)
 
 
 # Crossing points -------------------------------------------------------------------------------------
@@ -336,7 +288,7 @@ def test_the_first_of_several_crossings_counts():
 def test_the_interval_is_students_over_the_seeds_own_crossings():
     truths = [2.2, 2.9, 3.1, 3.4]
     curves = np.array([0.5 + 0.1 * (GRID - truth) for truth in truths])
-    estimate = crossing_point(GRID, curves, 0.5, confidence=0.9)
+    estimate = crossing_point(GRID, curves, 0.5, level=0.9)
     reference = t_interval(truths, 0.9)
     assert estimate.value == pytest.approx(np.mean(truths))
     assert (estimate.interval.low, estimate.interval.high) == pytest.approx((reference.low, reference.high))
@@ -384,7 +336,7 @@ def test_a_single_seed_gives_a_value_and_an_infinite_interval():
         (
             ([0, 1], [0.9, 1], 1.0),
             {"transform": "probit"},
-            "`level` of `crossing_point` is too near 0 or 1 for the probit, got 1.0.",
+            "`height` of `crossing_point` is too near 0 or 1 for the probit, got 1.0.",
         ),
     ],
 )

@@ -6,30 +6,42 @@ import signal
 import time
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import torch
 
-from karat.core.checks import require_integer, require_number
 from karat.core.divergence import Diverged
+from karat.core.ranges import Count, NonNegative, checked
 from karat.study.experiment import Experiment, Preset
+from karat.study.result import Undefined
 
 
 @dataclass(frozen=True, kw_only=True)
+@checked
 class Config:
-    d: int
-    tau: float = 0.1
+    d: Count
+    tau: NonNegative = 0.1
     mode: Literal["ok", "raise", "diverge", "die", "die once", "odd", "wild", "tensor"] = "ok"
     at: int = 2  # the d at which `mode` happens
     pause: float = 0.0
     log: str = ""
 
-    def __post_init__(self) -> None:
-        require_integer(self.d, "d", "Toy", minimum=1)
-        require_number(self.tau, "tau", "Toy", minimum=0)
+
+@dataclass(frozen=True, kw_only=True)
+class Result:
+    mean: float | None = None
+    positive: bool | None = None
+    trace: float | None = None
+    curve: list[float] | None = None
+    threads: int | None = None
+    infinite: Annotated[float | None, Undefined("in the mode odd")] = None
+    unknown: Annotated[float | None, Undefined("in the mode odd")] = None
+    zero: float | None = None
+    loss: list[float] | None = None
+    value: Any = None
 
 
-def run(config: Config, generator: torch.Generator) -> dict[str, Any]:
+def run(config: Config, generator: torch.Generator) -> Result:
     before = _log(config, f"{config.d} {generator.initial_seed()} {os.getpid()}")
     time.sleep(config.pause)
     if config.d == config.at:
@@ -40,20 +52,20 @@ def run(config: Config, generator: torch.Generator) -> dict[str, Any]:
         if config.mode == "die" or (config.mode == "die once" and before.count(f"{config.d} ") == 0):
             os.kill(os.getpid(), signal.SIGKILL)
         if config.mode == "odd":
-            return {"infinite": math.inf, "unknown": math.nan, "zero": -0.0}
+            return Result(infinite=math.inf, unknown=math.nan, zero=-0.0)
         if config.mode == "wild":
-            return {"mean": 1.5, "loss": [0.5, math.inf]}
+            return Result(mean=1.5, loss=[0.5, math.inf])
         if config.mode == "tensor":
-            return {"value": torch.zeros(2)}
+            return Result(value=torch.zeros(2))
     x = torch.randn(4000, config.d, generator=generator, dtype=torch.float32)
     gram = x.T @ x
-    return {
-        "mean": float(x.mean()),
-        "positive": bool(x.mean() > 0),
-        "trace": float(gram.trace()),
-        "curve": gram[0].tolist(),
-        "threads": torch.get_num_threads(),
-    }
+    return Result(
+        mean=float(x.mean()),
+        positive=bool(x.mean() > 0),
+        trace=float(gram.trace()),
+        curve=gram[0].tolist(),
+        threads=torch.get_num_threads(),
+    )
 
 
 def _log(config: Config, line: str) -> str:
@@ -76,7 +88,6 @@ TOY = Experiment(
         "quick": Preset(config=Config(d=1), grid={"d": (1, 2, 3)}, seeds=4),
     },
     run=run,
-    undefined={"infinite": "in the mode odd", "unknown": "in the mode odd"},
 )
 
 DEAR = replace(

@@ -28,13 +28,17 @@ from karat.study.experiment import Experiment, Preset
 class Config:
     folder: str = ""
 
-def run(config, generator):
+@dataclass(frozen=True, kw_only=True)
+class Result:
+    value: float
+
+def run(config, generator) -> Result:
     folder = Path(config.folder)
     with (folder / "log").open("a") as log:
         log.write(f"{os.getpid()}\\n")
     while not (folder / "go").exists():
         time.sleep(0.02)
-    return {"value": 1.0}
+    return Result(value=1.0)
 
 MINE = Experiment(
     name="mine", title="", paper="", presets={"tiny": Preset(config=Config(), seeds=1)}, run=run
@@ -43,7 +47,7 @@ MINE = Experiment(
 
 LATE = """
     import edited_late
-    return {"value": edited_late.X}
+    return Result(value=edited_late.X)
 """
 
 
@@ -145,7 +149,7 @@ def test_code_edited_after_this_process_imported_it_is_refused(store, tmp_path, 
 @pytest.mark.parametrize("workers", [0, 1])
 def test_a_file_loaded_late_counts_as_it_was_when_hashed(store, tmp_path, own, monkeypatch, workers):
     (tmp_path / "edited_late.py").write_text("X = 1.0\n")
-    wanted, _ = own(f"loads_late_{workers}", OWN.replace('    return {"value": 1.0}\n', LATE))
+    wanted, _ = own(f"loads_late_{workers}", OWN.replace("    return Result(value=1.0)\n", LATE))
     editor = during_first_cell(tmp_path, lambda: edit(tmp_path / "edited_late.py"))
     with pytest.raises((source.SourceError, WorkerError), match=r"edited_late\.py was edited after"):
         run_cells(wanted, store, workers=workers)

@@ -23,9 +23,13 @@ import {other}
 class Config:
     d: int = 1
 
-def run(config, generator):
+@dataclass(frozen=True, kw_only=True)
+class Result:
+    value: float
+
+def run(config, generator) -> Result:
     import {late}
-    return {{"value": 1.0}}
+    return Result(value=1.0)
 
 PRESETS = {{"tiny": Preset(config=Config(), seeds=1)}}
 MINE = Experiment(name="mine", title="", paper="", presets=PRESETS, run=run)

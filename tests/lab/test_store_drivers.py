@@ -16,7 +16,7 @@ from karat_toys import TOY
 
 from karat.lab import Inline, Store, Sweep, backlog, run_cells, run_sweep
 from karat.lab.adaptive import Target
-from karat.lab.inspect import verify
+from karat.lab.store import verify
 from karat.study.experiment import cells
 
 DRIVER = """
@@ -36,7 +36,7 @@ print(outcome.statuses.get("done"))
 HOLDER = """
 import sys, time
 from types import SimpleNamespace
-from karat.lab.reservations import Reservations
+from karat.lab.store.reservations import Reservations
 with Reservations(sys.argv[1]) as reservations:
     assert reservations.take(SimpleNamespace(key=(sys.argv[2], sys.argv[3], int(sys.argv[4]))))
     print("taken", flush=True)

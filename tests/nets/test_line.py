@@ -3,9 +3,9 @@
 import pytest
 import torch
 
-from karat.attacks import GradientStep, HasLine, gradient_crossing, ray_search
-from karat.attacks.line import profile_margin
-from karat.core import Ball
+from karat.attacks import GradientStep, gradient_crossing
+from karat.attacks.ray import search
+from karat.core import Ball, HasLine
 from karat.nets import Deep, Linear, ModuleClassifier, OddTwoLayer, as_classifier, init, to_module
 
 
@@ -13,7 +13,7 @@ def forbid(name, monkeypatch):
     def refuse(*args, **options):
         raise AssertionError(f"{name} was called")
 
-    monkeypatch.setattr(ray_search, name, refuse)
+    monkeypatch.setattr(search, name, refuse)
 
 
 def test_the_line_gives_the_margin_on_the_ray(make_net, x, y, generator):
@@ -27,7 +27,7 @@ def test_the_line_gives_the_margin_on_the_ray(make_net, x, y, generator):
         return
     for t in torch.linspace(0, 3, 5, dtype=x.dtype):
         margin = classifier.margin(x + t * direction, y)
-        torch.testing.assert_close(profile_margin(line, t.expand(len(x))), margin)
+        torch.testing.assert_close(line.margin(t.expand(len(x))), margin)
 
 
 def test_wrong_labels_are_refused_on_a_line(generator, x):
@@ -50,7 +50,7 @@ def test_the_crossing_of_a_relu_net_is_found_exactly(piecewise_linear, x, monkey
     classifier = as_classifier(piecewise_linear)
     y = piecewise_linear(x).sign()
     scanned = gradient_crossing(ModuleClassifier(to_module(piecewise_linear)), x, y, 20.0, points=400)
-    forbid("search_bracket", monkeypatch)
+    forbid("search_scan", monkeypatch)
     crossing = gradient_crossing(classifier, x, y, 20.0)
     torch.testing.assert_close(crossing.length, scanned.length, rtol=1e-9, atol=1e-12)
     reached = torch.isfinite(crossing.length)

@@ -9,14 +9,13 @@ import karat
 from karat.certificates import UnsupportedLayer
 from karat.nets import TwoLayer, init, to_module
 from karat.nets.chain import as_sequential
-from karat.nets.hinges import hinges
-from karat.nets.line import line
 from karat.nets.module import ModuleClassifier, NetClassifier, NetModule, as_classifier
+from karat.nets.neurons import hinges_of, line_of
 from karat.nets.outputs import OneOutput
 from karat.nets.unaltered import alteration
-from karat.yours.given import given
+from karat.yours.attack_task import prepared
+from karat.yours.probe.comparison import Comparison, ProbedNet
 from karat.yours.probe.first_layer import find_first_layer
-from karat.yours.probe.subject import Bench, Subject
 
 PLAIN = (
     nn.Linear(2, 2),
@@ -49,7 +48,7 @@ def _two_layer_module():
 
 
 def _twin(model, x):
-    with given(model, x, torch.ones(len(x)), karat.Ball(2, 0.1)) as task:
+    with prepared(model, x, torch.ones(len(x)), karat.Ball(2, 0.1)) as task:
         return task.twin
 
 
@@ -109,10 +108,10 @@ def test_a_subclass_of_a_net_has_no_closed_form():
     net = init.pytorch_default(3, 5, generator=torch.Generator().manual_seed(0))
     odd = Doubled(net.W, net.a, net.b, net.c, net.activation)
     x, sign = net.W.new_zeros(2, 3), net.W.new_ones(2)
-    assert hinges(net, sign) is not None
-    assert line(net, x, x, sign) is not None
-    assert hinges(odd, sign) is None
-    assert line(odd, x, x, sign) is None
+    assert hinges_of(net, sign) is not None
+    assert line_of(net, x, x, sign) is not None
+    assert hinges_of(odd, sign) is None
+    assert line_of(odd, x, x, sign) is None
 
 
 def test_a_chain_is_read_only_if_nothing_hangs_around_it():
@@ -172,6 +171,6 @@ def test_a_chain_is_not_taken_for_a_module_that_calls_more_operations(scale):
 @pytest.mark.parametrize("kind", [nn.Linear, Scaled])
 def test_features_live_in_input_space_only_for_a_plain_first_layer(kind):
     net = nn.Sequential(kind(3, 5), nn.ReLU(), nn.Linear(5, 1)).eval()
-    subject = Subject("before", net, OneOutput(net), ModuleClassifier(net))
-    bench = Bench(subject, subject, None, torch.zeros(4, 3), torch.ones(4), 1, None)
-    assert (find_first_layer(bench) is None) == (kind is Scaled)
+    subject = ProbedNet("before", net, OneOutput(net), ModuleClassifier(net))
+    comparison = Comparison(subject, subject, None, torch.zeros(4, 3), torch.ones(4), 1, None)
+    assert (find_first_layer(comparison) is None) == (kind is Scaled)

@@ -53,7 +53,7 @@ def test_a_sample_of_extreme_settings_is_finite_refused_or_diverged(tmp_path):
     assert {record.status for record in records} >= {"done", "diverged"}
     for check in CHECKS.values():
         for record in records:
-            if record.experiment == check.experiment:
+            if record.experiment == check.name:
                 judge_claim(get_statement(check.claim_id), check, [record], "tiny")
 
 

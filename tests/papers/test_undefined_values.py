@@ -9,6 +9,7 @@ from karat.lab.execute import execute
 from karat.study.experiment import cells
 from karat.study.record import Record
 from karat.study.registry import EXPERIMENTS
+from karat.study.result import undefined_values
 
 
 def missing(value, path=()):
@@ -26,7 +27,7 @@ def run(name, **settings):
 
 @pytest.mark.parametrize("name", list(EXPERIMENTS))
 def test_what_is_missing_at_the_tiny_size_is_declared(name, records):
-    declared = EXPERIMENTS[name].undefined
+    declared = undefined_values(EXPERIMENTS[name].result_type)
     for record in records(name):
         for path in missing(record.values):
             assert set(path) & set(declared), f"{name}: {'.'.join(path)}"
@@ -34,7 +35,8 @@ def test_what_is_missing_at_the_tiny_size_is_declared(name, records):
 
 @pytest.mark.parametrize("name", list(EXPERIMENTS))
 def test_reasons_are_given_in_words(name):
-    assert all(len(reason.split()) >= 3 for reason in EXPERIMENTS[name].undefined.values())
+    reasons = undefined_values(EXPERIMENTS[name].result_type).values()
+    assert all(len(reason.split()) >= 3 for reason in reasons)
 
 
 def test_an_infinite_loss_is_divergence():
@@ -57,7 +59,7 @@ def test_ratios_of_a_net_that_is_constant_are_none(name, value):
     assert record.status == "done"
     found = record.values[value]
     assert (found[0] if isinstance(found, list) else found) is None
-    assert value in EXPERIMENTS[name].undefined
+    assert value in undefined_values(EXPERIMENTS[name].result_type)
     assert Record.from_json(record.to_json()) == record
 
 
@@ -74,14 +76,34 @@ def test_points_that_nearly_coincide_are_divergence_of_the_kernel():
 @pytest.mark.parametrize(
     ("name", "setting", "sentence"),
     [
-        ("benign.sec5", {"lr": 1e39}, "`lr` of `Config` must be a number of size at most 1e+30, got 1e+39."),
-        ("lazy.lemmas", {"C1": 30.0, "side": 10}, "`C1` of `Config` must be a finite number <= 10 and > 0"),
-        ("purification.l2", {"width": 1e-12}, "`width` of `Regime` must be a finite number >= 0.0"),
-        ("purification.l2", {"noise_ratio": -1.0}, "`noise_ratio` of `Regime` must be a finite number >= 0"),
+        (
+            "benign.sec5",
+            {"lr": 1e39},
+            "`lr` of `benign.sec5` must be a number of size at most 1e+30, got 1e+39.",
+        ),
+        (
+            "lazy.lemmas",
+            {"C1": 30.0, "side": 10},
+            "`C1` of `lazy.lemmas` must be a finite number <= 10 and > 0",
+        ),
+        ("purification.l2", {"width": 1e-12}, "`width` of `purification.l2` must be a finite number >= 0.0"),
+        (
+            "purification.l2",
+            {"noise_ratio": -1.0},
+            "`noise_ratio` of `purification.l2` must be a finite number >= 0",
+        ),
         ("features.tab1", {"k": 2}, "`k` of `parity_law` must be odd"),
-        ("features.tab1", {"negative_rate": 0.0}, "`negative_rate` of `Config` must lie strictly between"),
-        ("features.hidden", {"k": 2}, "`codes_per_label` of `Config` must be at most 2^k / 2 = 2"),
-        ("convergence.built", {"p_fail": 2.0}, "`p_fail` of `Config` must lie strictly between 0 and 1"),
+        (
+            "features.tab1",
+            {"negative_rate": 0.0},
+            "`negative_rate` of `features.tab1` must be a finite number > 0 and < 1",
+        ),
+        ("features.hidden", {"k": 2}, "`codes_per_label` of `features.hidden` must be at most 2^k / 2 = 2"),
+        (
+            "convergence.built",
+            {"p_fail": 2.0},
+            "`p_fail` of `convergence.built` must be a finite number > 0 and < 1",
+        ),
     ],
 )
 def test_settings_that_can_never_run_are_refused_in_one_sentence(name, setting, sentence):

@@ -8,7 +8,7 @@ import torch
 
 from karat.attacks import gradient_crossing
 from karat.core import Relu, SmoothedRelu
-from karat.core.kernels import gram, profile_of
+from karat.core.tangent_kernel import gram, profile_of
 from karat.nets import as_classifier, init
 from karat.papers.lazy.bounds import sharp_flip_length
 from karat.probes.gradient_change import certified_step, gradient_change_bound, largest_gradient_change

@@ -11,7 +11,8 @@ from karat.attacks.inner_products.obstacle import attack_obstacle
 from karat.attacks.pgd import PGD
 from karat.attacks.routes import span_obstacle
 from karat.attacks.steepest import Steepest
-from karat.core import Ball, LeakyRelu, Softplus
+from karat.core import Ball, LeakyRelu, Region, Softplus
+from karat.core.cap import Cap
 from karat.nets.init import pytorch_default, symmetric
 from karat.nets.two_layer import TwoLayer
 from karat.reductions import span
@@ -22,7 +23,7 @@ METHOD = PGD(steps=10, step_ratio=0.2, keep="last")
 BALL = Ball(2, 0.5)
 
 
-def problem(d: int = 60, *, method: Any = METHOD, ball: Ball = BALL, **changes: Any) -> Problem:
+def problem(d: int = 60, *, method: Any = METHOD, ball: Region = BALL, **changes: Any) -> Problem:
     """Two noisy clusters, and a net of 12 neurons that learns them against an attack."""
     generator = torch.Generator().manual_seed(0)
     activation = changes.pop("activation", None)
@@ -41,6 +42,11 @@ def in_gaussian_coordinates() -> Problem:
     rows = gaussian_rows(20, 10**6, generator=torch.Generator().manual_seed(0))
     start = problem(rows.shape[1], trainable=("W",))
     return replace(start, net=start.net.replace(W=rows[:12] / 1e3), x=rows[12:] / 1e2)
+
+
+def on_the_sphere() -> Problem:
+    start = problem(ball=Cap(0.3))
+    return replace(start, x=start.x / start.x.norm(dim=1, keepdim=True))
 
 
 class Halved(PGD):
@@ -103,6 +109,7 @@ SPAN = Row(
         "l_inf attack": problem(ball=Ball(math.inf, 0.1)),
         "l_1 attack": problem(ball=Ball(1, 0.5)),
         "box": problem(ball=Ball(2, 0.5, box=(float(problem().x.min()), float(problem().x.max())))),
+        "sphere": on_the_sphere(),
         "random start": problem(method=replace(METHOD, random_start=True)),
         "restarts": problem(method=replace(METHOD, restarts=2, step_ratio=1.3)),
         "another start": problem(method=replace(METHOD, start=Steepest())),

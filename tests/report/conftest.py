@@ -1,5 +1,6 @@
 """A toy experiment with checks, a store to fill, and pages to read."""
 
+import importlib
 from dataclasses import dataclass
 from html.parser import HTMLParser
 from types import SimpleNamespace
@@ -7,8 +8,11 @@ from types import SimpleNamespace
 import pytest
 
 from karat.lab.store import Store
+from karat.papers.benign.experiments.evaluation import CurvesResult
+from karat.papers.benign.figures.training_curves import draw_training_curves
 from karat.study.claim import Check
-from karat.study.evaluate import upper_bound_finding, values_of
+from karat.study.drawing.picture import Drawing
+from karat.study.evaluate import upper_bound_finding
 from karat.study.experiment import Experiment, Preset, cells
 from karat.study.record import Record
 from karat.version import __version__
@@ -23,7 +27,7 @@ class Config:
     label: str = "plain"
 
 
-def refuse(config, generator):
+def refuse(config, generator) -> CurvesResult:
     raise AssertionError("a report must not run an experiment")
 
 
@@ -38,14 +42,19 @@ EXPERIMENT = Experiment(
     },
     run=refuse,
 )
+DRAWING = Drawing(EXPERIMENT, draw_training_curves)
 
 
 def training_values(seed, **changes):
     values = {
         "iterations": [0, 10, 20],
         "train_loss": [0.7, 0.1 + 0.01 * seed, 0.01],
+        "train_error": [0.5, 0.1, 0.0],
         "clean_error": [0.5, 0.12, 0.11],
         "robust_error": [0.6, 0.2 + 0.01 * seed, 0.15],
+        "final_train_loss": 0.01,
+        "final_train_error": 0.0,
+        "final_clean_error": 0.11,
         "final_robust_error": 0.15 + 0.001 * seed,
     }
     return values | changes
@@ -68,8 +77,8 @@ def make_record(cell, status="done", error=None, values=None, version=__version_
 def make_check(**changes):
     settings = {
         "claim_id": "benign.sec5",
-        "experiment": "benign.sec5",
-        "evaluate": lambda records: upper_bound_finding(values_of(records, "final_robust_error"), 0.2),
+        "experiment": EXPERIMENT,
+        "evaluate": lambda runs: upper_bound_finding([run.result.final.robust_error for run in runs], 0.2),
         "reported": 0.1,
     }
     return Check(**settings | changes)
@@ -82,9 +91,17 @@ def toy():
         experiment=EXPERIMENT,
         record=make_record,
         check=make_check,
+        draw=DRAWING,
         values=training_values,
         lists={"checks": {"benign.sec5": make_check()}, "experiments": {EXPERIMENT.name: EXPERIMENT}},
     )
+
+
+@pytest.fixture(autouse=True)
+def figures(monkeypatch):
+    """Reports draw the toy's curves, not those of the paper's experiment of the same name."""
+    module = importlib.import_module("karat.report.build")  # the package also exports a function of this name
+    monkeypatch.setattr(module, "FIGURES", {EXPERIMENT.name: DRAWING})
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import pytest
 
 import karat.report
 from karat.core import t_interval
-from karat.papers.benign.figures.training_curves import MOST, draw_training_curves
+from karat.papers.benign.figures.training_curves import MOST
 from karat.report.embed import data_uri
 from karat.study.drawing.style import curve_with_band, new_figure
 from karat.study.experiment import cells
@@ -30,7 +30,7 @@ def test_every_figure_draws_nothing_from_nothing():
 
 
 def test_several_seeds_give_lines_with_bands_and_the_flip_rate(toy, tiny):
-    (picture,) = draw_training_curves([toy.record(cell) for cell in tiny()])
+    (picture,) = toy.draw([toy.record(cell) for cell in tiny()])
     loss, error = drawn(picture)
     assert loss.get_yscale() == "log"
     assert len(loss.lines) == len(loss.collections) == 1
@@ -42,7 +42,7 @@ def test_several_seeds_give_lines_with_bands_and_the_flip_rate(toy, tiny):
 
 
 def test_one_seed_has_no_band(toy, tiny):
-    (picture,) = draw_training_curves([toy.record(tiny()[0])])
+    (picture,) = toy.draw([toy.record(tiny()[0])])
     drawn(picture)
     assert picture.caption.startswith("One seed, no interval.")
 
@@ -50,18 +50,18 @@ def test_one_seed_has_no_band(toy, tiny):
 def test_diverged_runs_are_left_out_and_counted(toy, tiny):
     records = [toy.record(cell) for cell in tiny()[:2]]
     records.append(toy.record(tiny()[2], status="diverged", error="diverged at step 2"))
-    (picture,) = draw_training_curves(records)
+    (picture,) = toy.draw(records)
     assert "mean over 2 seeds" in picture.caption
     assert "Diverged or failed and left out: 1." in picture.caption
 
 
 def test_nothing_but_divergence_draws_nothing(toy, tiny):
-    assert draw_training_curves([toy.record(cell, status="diverged") for cell in tiny()]) == []
+    assert toy.draw([toy.record(cell, status="diverged") for cell in tiny()]) == []
 
 
 def test_one_picture_per_setting_names_what_varies(toy):
     records = [toy.record(cell) for cell in cells(toy.experiment, "quick")]
-    assert [picture.title for picture in draw_training_curves(records)] == [
+    assert [picture.title for picture in toy.draw(records)] == [
         "Training curves, mu = 5",
         "Training curves, mu = 8",
     ]
@@ -72,7 +72,7 @@ def test_a_large_sweep_is_cut_and_says_so(toy):
         toy.record(cells(toy.experiment, "tiny", seeds=1, overrides={"mu": mu})[0])
         for mu in range(1, MOST + 4)
     ]
-    pictures = draw_training_curves(records)
+    pictures = toy.draw(records)
     assert len(pictures) == MOST
     assert pictures[-1].caption.endswith("3 more settings are not drawn.")
 
@@ -81,7 +81,7 @@ def test_runs_recorded_at_other_steps_are_left_out(toy, tiny):
     records = [toy.record(cell) for cell in tiny()[:2]]
     odd = toy.values(2, iterations=[0, 5, 9])
     records.append(toy.record(tiny()[2], values=odd))
-    (picture,) = draw_training_curves(records)
+    (picture,) = toy.draw(records)
     assert "Recorded at other steps and left out: 1." in picture.caption
 
 
@@ -90,7 +90,7 @@ def test_runs_recorded_at_other_steps_are_left_out(toy, tiny):
 )
 def test_losses_of_zero_and_unknown_values_are_drawn_as_gaps(toy, tiny, curve):
     values = toy.values(0, train_loss=curve, robust_error=curve)
-    (picture,) = draw_training_curves([toy.record(cell, values=values) for cell in tiny()])
+    (picture,) = toy.draw([toy.record(cell, values=values) for cell in tiny()])
     drawn(picture)
 
 
@@ -126,7 +126,7 @@ class TestCurveWithBand:
 
 def test_equal_figures_have_equal_bytes(toy, tiny):
     records = [toy.record(cell) for cell in tiny()]
-    first, second = (data_uri(draw_training_curves(records)[0].figure) for _ in range(2))
+    first, second = (data_uri(toy.draw(records)[0].figure) for _ in range(2))
     assert first == second
 
 

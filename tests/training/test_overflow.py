@@ -10,10 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import karat
-from karat.attacks import hinges, routes
+from karat.attacks import routes
 from karat.attacks.inner_products.evaluate import attacked_margins, attacked_perturbations
 from karat.attacks.inner_products.gram import gram_net
 from karat.attacks.pgd import PGD
+from karat.attacks.signs import walk
 from karat.core import Ball, Diverged, Relu, Softplus
 from karat.nets import OddTwoLayer, TwoLayer, as_classifier
 from karat.reductions.span import train_exact
@@ -64,7 +65,7 @@ def test_inner_products_are_for_single_and_double_precision():
         attacked_perturbations(net, x, y, METHOD, Ball(2, 0.5))
 
 
-@pytest.mark.parametrize("kernel", ["sides", "dense"])
+@pytest.mark.parametrize("form", ["sides", "dense"])
 @pytest.mark.parametrize("keep", ["best", "last"])
 @pytest.mark.parametrize(
     ("size", "tau"),
@@ -76,10 +77,10 @@ def test_inner_products_are_for_single_and_double_precision():
     ],
     ids=["products", "gram", "gradient", "nan"],
 )
-def test_an_attack_that_overflows_says_so(kernel, keep, size, tau):
+def test_an_attack_that_overflows_says_so(form, keep, size, tau):
     net, x, y = problem(**size)
     with pytest.raises(OverflowError, match=r"leaves the range of torch.float32"):
-        attacked_margins(gram_net(net), x @ net.W.T, y, PGD(steps=20, keep=keep), Ball(2, tau), kernel=kernel)
+        attacked_margins(gram_net(net), x @ net.W.T, y, PGD(steps=20, keep=keep), Ball(2, tau), form=form)
 
 
 def test_weights_too_small_for_their_coefficients_are_an_overflow():
@@ -202,13 +203,13 @@ def test_l2_attacks_at_any_scale_stay_in_the_ball_or_say_why(
 )
 def test_linf_attacks_at_any_scale_stay_in_the_ball(weights, inputs, outputs, tau, keep, until_broken):
     net, x, y = problem(weights=weights, inputs=inputs, outputs=outputs)
-    before = routes.WORTH, hinges.LIMIT
+    before = routes.WORTH, walk.LIMIT
     try:
-        routes.WORTH, hinges.LIMIT = 0, math.inf
+        routes.WORTH, walk.LIMIT = 0, math.inf
         method = PGD(steps=5, keep=keep, until_broken=until_broken)
         delta = method(as_classifier(net), x, y, Ball(math.inf, tau))
     finally:
-        routes.WORTH, hinges.LIMIT = before
+        routes.WORTH, walk.LIMIT = before
     assert bool((delta.double().abs() <= tau * (1 + 1e-6) + 1e-45).all())
     assert bool(torch.isfinite(delta).all())
 

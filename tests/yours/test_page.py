@@ -9,9 +9,9 @@ import torch
 from torch import nn
 
 import karat
+from karat.report.typeset import typeset
 from karat.yours import ProbeSettings
 from karat.yours.probe.mosaics import mosaic, ranged, signed
-from karat.yours.probe.rendering import pretty
 
 TINY = ProbeSettings.tiny()
 
@@ -31,9 +31,9 @@ def test_every_sentence_number_and_threshold_is_on_the_page(outside, page):
     before = outside.make(outside.vgg, 0)
     found, text = page(before, outside.near(before, 0.3), outside.inputs(outside.vgg))
     for sentence in found.summary:
-        assert pretty(sentence.text) in text
+        assert typeset(sentence.text) in text
         for item in sentence.evidence:
-            assert pretty(item.name) in text
+            assert typeset(item.name) in text
     for layer in found.layers:
         assert f'<span class="id">{layer.name}</span>' in text
     for note in found.notes:

@@ -10,7 +10,7 @@ from torch import nn
 import karat
 from karat.nets.weight_layers import weight_layers
 from karat.yours import ProbeSettings
-from karat.yours.probe.subject import on_bench
+from karat.yours.probe.comparison import compared
 
 TINY = ProbeSettings.tiny()
 
@@ -98,8 +98,8 @@ def test_nets_are_left_as_they_were(outside):
 
 def test_train_mode_is_probed_as_eval_mode(outside):
     net, data = outside.make(outside.residual, 0), outside.inputs(outside.residual)
-    with on_bench(net.train(), net, data, None, None) as bench:
-        margins = bench.before.classifier.margin(bench.x, bench.y)
+    with compared(net.train(), net, data, None, None) as comparison:
+        margins = comparison.before.classifier.margin(comparison.x, comparison.y)
     x, y = data
     logits = net.eval()(x).detach()
     wanted = logits[torch.arange(len(y)), y] - logits[torch.arange(len(y)), 1 - y]
@@ -169,12 +169,14 @@ def test_transfer_rates_agree_with_a_count_by_hand(outside):
     before.weight.data = torch.tensor([[1.0, 0.3, 0.0, 0.0]])
     after.weight.data = torch.tensor([[1.0, 0.0, 0.5, 0.0]])
     ball, settings = karat.Ball(2, 0.4), ProbeSettings(samples=60)
-    with on_bench(before, after, (x, y), None, None) as bench:
-        deltas = strongest_deltas(bench, ball, settings, torch.Generator().manual_seed(0))
-        rates = transfer_rates(bench, deltas, ball, settings)
-        both = (bench.before.classifier.margin(x, y) > 0) & (bench.after.classifier.margin(x, y) > 0)
-        on_before = judge(bench.before.classifier, x, y, deltas["before"], ball).success
-        on_after = judge(bench.after.classifier, x, y, deltas["before"], ball).success
+    with compared(before, after, (x, y), None, None) as comparison:
+        deltas = strongest_deltas(comparison, ball, settings, torch.Generator().manual_seed(0))
+        rates = transfer_rates(comparison, deltas, ball, settings)
+        both = (comparison.before.classifier.margin(x, y) > 0) & (
+            comparison.after.classifier.margin(x, y) > 0
+        )
+        on_before = judge(comparison.before.classifier, x, y, deltas["before"], ball).success
+        on_after = judge(comparison.after.classifier, x, y, deltas["before"], ball).success
     flipped = both & on_before
     assert rates.before_count == int(flipped.sum()) > 0
     assert rates.before_to_after == pytest.approx(float(on_after[flipped].double().mean()))
@@ -278,8 +280,8 @@ def test_the_same_seed_gives_the_same_numbers(outside):
     ],
 )
 def test_purification_needs_its_signs_and_robustness_first(answers, wanted):
-    from karat.yours.probe.said_of_attacks import SIGNS, purified
-    from karat.yours.probe.sentence import Sentence
+    from karat.yours.probe.sentences.attacks import SIGNS, purified
+    from karat.yours.probe.sentences.sentence import Sentence
 
     parts = [
         Sentence(topic=topic, answer=answer, text="", evidence=())
@@ -295,7 +297,7 @@ def test_purification_needs_its_signs_and_robustness_first(answers, wanted):
     ("error", "wanted"), [(0.05, "no"), (0.3, "unclear"), (0.9, "yes"), (math.nan, "unknown")]
 )
 def test_the_regime_follows_from_the_linearisation(probed, error, wanted):
-    from karat.yours.probe.said_of_weights import regime
+    from karat.yours.probe.sentences.training import regime
 
     found = probed("perceptron")[2]
     pairs = dict.fromkeys(found.kernels.linearised, error)
@@ -304,7 +306,7 @@ def test_the_regime_follows_from_the_linearisation(probed, error, wanted):
 
 def test_smoothness_alone_is_not_sparser_reconstruction():
     from karat.yours.probe.rebuilding import BLURRED, Rebuilding
-    from karat.yours.probe.said_of_attacks import sparse_rebuilding
+    from karat.yours.probe.sentences.attacks import sparse_rebuilding
 
     def answer(**needed):
         needed = {BLURRED if name == "blurred" else name: value for name, value in needed.items()}

@@ -10,7 +10,6 @@ if TYPE_CHECKING:
     from karat.attacks.by_name import METHODS
     from karat.attacks.fixed_direction import FixedDirection
     from karat.attacks.gradient_step import Crossing, GradientStep, first_crossing, gradient_crossing
-    from karat.attacks.line import HasLine, LineProfile
     from karat.attacks.method import Method
     from karat.attacks.minimal import MinimalRadius, minimal_radius
     from karat.attacks.pgd import PGD
@@ -29,8 +28,6 @@ __all__ = [
     "Crossing",
     "FixedDirection",
     "GradientStep",
-    "HasLine",
-    "LineProfile",
     "Method",
     "MinimalRadius",
     "SmoothedPGD",

@@ -8,8 +8,8 @@ from karat.attacks.method import Method
 from karat.attacks.pgd import PGD
 from karat.attacks.precision import perturbations
 from karat.attacks.routes import route, worthwhile
-from karat.core.ball import Ball
 from karat.core.classifier import Classifier
+from karat.core.region import Region
 
 
 def products_fit(net: TwoLayerNet, x: Tensor) -> bool:
@@ -35,7 +35,7 @@ def fastest_perturbations(
     classifier: Classifier,
     x: Tensor,
     y: Tensor,
-    ball: Ball,
+    ball: Region,
     *,
     net: TwoLayerNet | None = None,
     generator: torch.Generator | None = None,

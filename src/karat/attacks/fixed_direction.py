@@ -5,25 +5,25 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from karat.core.ball import Ball
 from karat.core.checks import ShapeError, require_labels
 from karat.core.classifier import Classifier
 from karat.core.norms import norm
+from karat.core.region import Region
 
 
 @dataclass(frozen=True, eq=False)
 class FixedDirection:
-    """Every sample moves against its label along one vector, to the edge of its ball.
+    r"""Every sample moves against its label along one vector, to the edge of its ball.
 
-        delta = -y tau v / |v|_p          (steepest=False, the theorem's own)
-        delta = argmin_{|delta|_p <= tau} <y v, delta>   (steepest=True)
+    .. math:: \delta = -y\, \tau\, v / \|v\|_p, \qquad \text{or} \qquad
+        \delta = \arg\min_{\|\delta\|_p \le \tau} \langle y v, \delta\rangle \text{ if steepest.}
 
     The two agree for p = 2. For p = inf the second is -y tau sign(v) and is stronger on a net that is linear
-    along v; for p = 1 it puts the radius on the largest entry of v. A box, if any, cuts the result.
+    along v; for p = 1 it puts the radius on the largest entry of v. A box or a sphere cuts the result.
 
     Args:
         v: direction, one sample's shape, not zero.
-        steepest: see above.
+        steepest: the second form; the first is the theorem's own.
 
     Symbols: v is M w_star in purification.
 
@@ -44,7 +44,7 @@ class FixedDirection:
         classifier: Classifier,
         x: Tensor,
         y: Tensor,
-        ball: Ball,
+        ball: Region,
         *,
         generator: torch.Generator | None = None,
     ) -> Tensor:
@@ -61,4 +61,4 @@ class FixedDirection:
         unit = v / v.abs().max()
         length = ball.radius(x).reshape(sign.shape) / norm(unit, ball.p)
         delta = -sign * length * unit
-        return delta if ball.box is None else ball.project(delta, x)
+        return delta if ball.domain is None else ball.project(delta, x)

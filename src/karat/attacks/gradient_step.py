@@ -5,21 +5,27 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from karat.attacks.ray import Ray, ray_in_ball, unit
-from karat.attacks.ray_search import past_crossing, search_ray
-from karat.core.ball import Ball
-from karat.core.checks import require_integer
+from karat.attacks.ray.ray import Ray, ray_in_ball
+from karat.attacks.ray.search import past_crossing, search_ray
 from karat.core.classifier import Classifier
-from karat.core.norms import norm
+from karat.core.norms import norm, unit
+from karat.core.ranges import Count, checked
+from karat.core.region import Region
 
 
 @dataclass(frozen=True)
 class Crossing:
-    """The smallest step against the gradient that brings the margin to zero, per sample (n,).
+    r"""The smallest step against the gradient that brings the margin to zero, per sample.
 
-        margin(x - step * grad margin(x)) = 0,   length = step * gradient_norm
+    .. math:: \text{margin}(x - \text{step} \cdot \nabla\, \text{margin}(x)) = 0, \qquad
+        \text{length} = \text{step} \cdot \|\nabla\, \text{margin}(x)\|_p
 
     step and length are 0 where the margin is <= 0 already and inf where it stays positive.
+
+    Args:
+        step: (n,) multiples of the gradient.
+        length: (n,) their l_p lengths.
+        gradient_norm: (n,) l_p norms of the gradients.
     """
 
     step: Tensor
@@ -39,13 +45,16 @@ def gradient_crossing(
     """The first point on the ray against the gradient where the margin is <= 0.
 
     Exact up to rounding if the classifier offers the `line` of a piecewise-linear two-layer net; otherwise
-    found by a scan of `points` steps and bracketing (see `search_bracket`): never too short, and too long
+    found by a scan of `points` steps (see `search_scan`): never too short, and too long
     only if the margin dips below zero and back between neighbours of the scan.
 
     Args:
+        classifier: whose margin is searched.
         x: (n, ...) samples.
         y: (n,) labels.
         max_length: end of the ray in the l_p norm, a number or (n,).
+        p: the norm that measures the step.
+        points: resolution of the scan.
 
     Returns:
         steps, lengths |step * grad|_p and gradient norms |grad|_p.
@@ -67,15 +76,26 @@ def gradient_crossing(
 def first_crossing(
     classifier: Classifier, x: Tensor, y: Tensor, max_length: float | Tensor = torch.inf, *, p: float = 2.0
 ) -> Tensor:
-    """Length (n,) of the shortest flipping step against the gradient; inf if none up to max_length."""
+    """Length (n,) of the shortest flipping step against the gradient; inf if none up to max_length.
+
+    Args:
+        classifier: whose margin is searched.
+        x: (n, ...) samples.
+        y: (n,) labels.
+        max_length: end of the ray in the l_p norm, a number or (n,).
+        p: the norm that measures the step.
+    """
     return gradient_crossing(classifier, x, y, max_length, p=p).length
 
 
 @dataclass(frozen=True, kw_only=True)
+@checked
 class GradientStep:
-    """One step along the gradient, just past the first sign change if the ball reaches it.
+    r"""One step along the gradient, just past the first sign change if the ball reaches it.
 
-        delta = -t g/|g|_p,   g = grad margin(x),   t = first crossing if <= tau, else argmin of the margin
+    .. math:: \delta = -t\, g / \|g\|_p, \qquad g = \nabla\, \text{margin}(x),
+
+    with t the first crossing if that is at most tau, else where the margin is smallest.
 
     Args:
         points: resolution of the scan for classifiers without an exact `line`.
@@ -87,17 +107,14 @@ class GradientStep:
     Ref: lazy, Thm 3.1
     """
 
-    points: int = 64
-
-    def __post_init__(self) -> None:
-        require_integer(self.points, "points", "GradientStep", minimum=1)
+    points: Count = 64
 
     def __call__(
         self,
         classifier: Classifier,
         x: Tensor,
         y: Tensor,
-        ball: Ball,
+        ball: Region,
         *,
         generator: torch.Generator | None = None,
     ) -> Tensor:

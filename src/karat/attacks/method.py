@@ -5,14 +5,14 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-from karat.core.ball import Ball
 from karat.core.classifier import Classifier
+from karat.core.region import Region
 
 
 class Method(Protocol):
-    """An attack with its knobs fixed; the radius comes with the call.
+    r"""An attack with its knobs fixed; the radius comes with the call.
 
-        delta_i = A(f, x_i, y_i, r),   |delta_i|_p <= tau_i
+    .. math:: \delta_i = A(f, x_i, y_i, r), \qquad \|\delta_i\|_p \le \tau_i
 
     Symbols: r, the attacker's random string, is `generator`.
 
@@ -24,11 +24,19 @@ class Method(Protocol):
         classifier: Classifier,
         x: Tensor,
         y: Tensor,
-        ball: Ball,
+        ball: Region,
         *,
         generator: torch.Generator | None = None,
     ) -> Tensor:
-        """Perturbations shaped like x, inside the ball."""
+        """Perturbations shaped like x, inside the ball.
+
+        Args:
+            classifier: what is attacked.
+            x: (n, ...) inputs.
+            y: (n,) labels.
+            ball: the allowed perturbations.
+            generator: draws random numbers, where there are any.
+        """
         ...
 
 

@@ -7,10 +7,10 @@ from torch import Tensor
 
 from karat.attacks.judge import run_attack
 from karat.attacks.method import Method
-from karat.core.ball import Ball
 from karat.core.checks import require_number
 from karat.core.classifier import Classifier
 from karat.core.norms import dual_exponent, norm
+from karat.core.region import Region
 
 _ROUNDS = 200
 
@@ -34,7 +34,7 @@ def minimal_radius(
     classifier: Classifier,
     x: Tensor,
     y: Tensor,
-    ball: Ball,
+    ball: Region,
     *,
     method: Method,
     rtol: float = 1e-3,
@@ -48,10 +48,14 @@ def minimal_radius(
     which the attack failed (monotone envelope).
 
     Args:
+        classifier: what is attacked.
+        x: (n, ...) inputs.
+        y: (n,) labels.
         ball: norm and box, its tau the largest radius to try.
         method: any attack.
-        rtol: relative width of the final bracket.
+        rtol: relative width at which failure and success are near enough.
         growth: factor between radii before the first success.
+        generator: needed by attacks that draw random numbers.
     """
     require_number(rtol, "rtol", "minimal_radius", positive=True)
     if require_number(growth, "growth", "minimal_radius") <= 1:
@@ -64,8 +68,8 @@ def minimal_radius(
     radius = torch.where(torch.isfinite(guess) & (guess > 0), torch.minimum(guess, largest), largest)
 
     for _ in range(_ROUNDS):
-        found = torch.isfinite(broken)
-        open_ = torch.where(found, broken - failed > rtol * broken, failed < largest)
+        has_witness = torch.isfinite(broken)
+        open_ = torch.where(has_witness, broken - failed > rtol * broken, failed < largest)
         rows = open_.nonzero().squeeze(1)
         if len(rows) == 0:
             break

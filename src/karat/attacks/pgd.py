@@ -2,19 +2,21 @@
 
 import math
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal
 
 import torch
 from torch import Tensor
 
-from karat.attacks.hinges import Hinges, Walk, hinges_of
 from karat.attacks.method import Method, require_generator
 from karat.attacks.routes import route
+from karat.attacks.signs.walk import Walk, walkable_hinges
 from karat.core.ball import Ball
-from karat.core.checks import require_choice, require_integer, require_number
 from karat.core.classifier import Classifier
+from karat.core.hinges import Hinges
 from karat.core.losses import Loss
 from karat.core.norms import per_sample
+from karat.core.ranges import Count, Positive, checked
+from karat.core.region import Region
 
 Gradient = Literal["steepest", "normalised", "sign", "raw"]
 Keep = Literal["best", "last"]
@@ -25,15 +27,17 @@ PATH = 2.5
 
 
 @dataclass(frozen=True, kw_only=True)
+@checked
 class PGD:
-    """Repeated small steps against the margin's gradient, each followed by the projection to the ball.
+    r"""Repeated small steps against the margin's gradient, each followed by the projection to the ball.
 
-        delta_{t+1} = Project(delta_t - step * direction(grad margin(x + delta_t)))
+    .. math:: \delta_{t+1} = \mathrm{Project}\big(\delta_t - \text{step} \cdot
+        \mathrm{direction}(\nabla\, \text{margin}(x + \delta_t))\big)
 
     Args:
         steps: gradient steps of one run.
-        step: absolute length of a step; or step_ratio: its length as a share of each sample's tau (2.5 /
-            steps unless one of them is given).
+        step: absolute length of a step.
+        step_ratio: its length as a share of each sample's tau instead; 2.5 / steps if neither is given.
         gradient: "steepest" moves to the extreme point of an l_p ball of radius `step`, p being the ball's
             own; "normalised" does so for l_2, "sign" for l_inf, whatever the ball; "raw" uses the gradient.
         loss: with "raw", weight the gradient by -loss'(margin), i.e. ascend the loss instead of the margin.
@@ -50,27 +54,20 @@ class PGD:
     Ref: lazy, Alg 1
     """
 
-    steps: int = 20
-    step: float | None = None
-    step_ratio: float | None = None
+    steps: Count = 20
+    step: Positive | None = None
+    step_ratio: Positive | None = None
     gradient: Gradient = "steepest"
     loss: Loss | None = None
-    restarts: int = 1
+    restarts: Count = 1
     random_start: bool = False
     start: Method | None = None
     keep: Keep = "best"
     until_broken: bool = False
 
     def __post_init__(self) -> None:
-        require_integer(self.steps, "steps", "PGD", minimum=1)
-        require_integer(self.restarts, "restarts", "PGD", minimum=1)
-        require_choice(self.gradient, "gradient", "PGD", get_args(Gradient))
-        require_choice(self.keep, "keep", "PGD", get_args(Keep))
         if self.step is not None and self.step_ratio is not None:
             raise ValueError("`PGD` takes `step` or `step_ratio`, not both.")
-        for name in ("step", "step_ratio"):
-            if getattr(self, name) is not None:
-                require_number(getattr(self, name), name, "PGD", positive=True)
         if self.loss is not None and self.gradient != "raw":
             raise ValueError(
                 f'`loss` of `PGD` changes nothing unless `gradient` is "raw", got {self.gradient!r}.'
@@ -88,7 +85,7 @@ class PGD:
         classifier: Classifier,
         x: Tensor,
         y: Tensor,
-        ball: Ball,
+        ball: Region,
         *,
         generator: torch.Generator | None = None,
     ) -> Tensor:
@@ -103,7 +100,7 @@ class PGD:
         return delta
 
     def _first(
-        self, classifier: Classifier, x: Tensor, y: Tensor, ball: Ball, generator: torch.Generator | None
+        self, classifier: Classifier, x: Tensor, y: Tensor, ball: Region, generator: torch.Generator | None
     ) -> Tensor:
         if self.start is not None:
             return self.start(classifier, x, y, ball, generator=generator)
@@ -112,39 +109,39 @@ class PGD:
         return torch.zeros_like(x)
 
     def _run(
-        self, classifier: Classifier, x: Tensor, y: Tensor, ball: Ball, delta: Tensor
+        self, classifier: Classifier, x: Tensor, y: Tensor, ball: Region, delta: Tensor
     ) -> tuple[Tensor, Tensor]:
         """One run: its perturbations and, where they are compared later, their margins."""
         if route(self, x, ball) == "signs":
-            hinges = hinges_of(classifier, x, y, self.steps)
+            hinges = walkable_hinges(classifier, x, y, self.steps)
             if hinges is not None:
                 return self._run_by_signs(hinges, classifier, x, y, ball, delta)
         return self._run_densely(classifier, x, y, ball, delta)
 
     def _run_densely(
-        self, classifier: Classifier, x: Tensor, y: Tensor, ball: Ball, delta: Tensor
+        self, classifier: Classifier, x: Tensor, y: Tensor, ball: Region, delta: Tensor
     ) -> tuple[Tensor, Tensor]:
         run = self._run_until_broken if self.until_broken else self._run_to_the_end
         return run(classifier, x, y, ball, delta)
 
     def _run_by_signs(
-        self, hinges: Hinges, classifier: Classifier, x: Tensor, y: Tensor, ball: Ball, delta: Tensor
+        self, hinges: Hinges, classifier: Classifier, x: Tensor, y: Tensor, ball: Region, delta: Tensor
     ) -> tuple[Tensor, Tensor]:
         """One run by changes of sign, with dense steps for the samples where those are cheaper."""
         step, tau, best = self._reach(x, ball).radius(x), ball.radius(x), self.keep == "best"
         walk = Walk(hinges, step, tau, self.steps, keep_best=best, until_broken=self.until_broken)
-        found, margin = walk(x, delta)
-        done = len(found)
+        walked, margin = walk(x, delta)
+        done = len(walked)
         if not best and self.restarts > 1:
-            margin = classifier.margin(x[:done] + found, y[:done])
+            margin = classifier.margin(x[:done] + walked, y[:done])
         if done == len(x):
-            return found, margin
+            return walked, margin
         rest = ball if isinstance(ball.tau, float) else ball.with_tau(tau[done:])
         other, other_margin = self._run_densely(classifier, x[done:], y[done:], rest, delta[done:])
-        return torch.cat([found, other]), torch.cat([margin, other_margin])
+        return torch.cat([walked, other]), torch.cat([margin, other_margin])
 
     def _run_to_the_end(
-        self, classifier: Classifier, x: Tensor, y: Tensor, ball: Ball, delta: Tensor
+        self, classifier: Classifier, x: Tensor, y: Tensor, ball: Region, delta: Tensor
     ) -> tuple[Tensor, Tensor]:
         """One run with the gradients of all samples at every step."""
         reach = self._reach(x, ball)
@@ -160,7 +157,7 @@ class PGD:
         return better(best, best_margin, delta, margin) if self.keep == "best" else (delta, margin)
 
     def _run_until_broken(
-        self, classifier: Classifier, x: Tensor, y: Tensor, ball: Ball, delta: Tensor
+        self, classifier: Classifier, x: Tensor, y: Tensor, ball: Region, delta: Tensor
     ) -> tuple[Tensor, Tensor]:
         """One run that goes on only with the samples still classified correctly."""
         ended, ended_margin = delta.clone(), x.new_full((len(x),), math.inf)
@@ -173,9 +170,9 @@ class PGD:
             standing = margin > 0
             if not bool(standing.all()):
                 ended[rows[~standing]], ended_margin[rows[~standing]] = delta[~standing], margin[~standing]
-                kept = (rows, tau, x, y, delta, margin, gradient, best, best_margin)
+                tensors = (rows, tau, x, y, delta, margin, gradient, best, best_margin)
                 rows, tau, x, y, delta, margin, gradient, best, best_margin = (
-                    tensor[standing] for tensor in kept
+                    tensor[standing] for tensor in tensors
                 )
                 ball = ball if isinstance(ball.tau, float) else ball.with_tau(tau)
                 reach = self._reach(x, ball)
@@ -189,7 +186,7 @@ class PGD:
         return ended, ended_margin
 
     def _step(
-        self, delta: Tensor, margin: Tensor, gradient: Tensor, reach: Ball, ball: Ball, x: Tensor
+        self, delta: Tensor, margin: Tensor, gradient: Tensor, reach: Ball, ball: Region, x: Tensor
     ) -> Tensor:
         """One step against the gradient and back into the ball."""
         if self.gradient == "raw":
@@ -200,7 +197,7 @@ class PGD:
             move = reach.extreme_point(gradient)
         return ball.project(torch.sub(delta, move, out=move), x)
 
-    def _reach(self, x: Tensor, ball: Ball) -> Ball:
+    def _reach(self, x: Tensor, ball: Region) -> Ball:
         """Where a step from zero may lead: a ball of the step's length, one per sample if the radius is."""
         p = {"normalised": 2.0, "sign": math.inf}.get(self.gradient, ball.p)
         if self.step is not None:
@@ -209,7 +206,14 @@ class PGD:
 
 
 def better(delta: Tensor, margin: Tensor, other: Tensor, other_margin: Tensor) -> tuple[Tensor, Tensor]:
-    """Per sample, the perturbation of smaller margin; the first one where they tie."""
+    """Per sample, the perturbation of smaller margin; the first one where they tie.
+
+    Args:
+        delta: (n, ...) perturbations.
+        margin: (n,) their margins.
+        other: (n, ...) others.
+        other_margin: (n,) the margins of those.
+    """
     wins = other_margin < margin
     if bool(wins.all()):
         return other, other_margin

@@ -8,9 +8,9 @@ from torch import Tensor
 
 from karat.attacks.budget import check_budget, is_half
 from karat.attacks.method import Method, method_name
-from karat.core.ball import Ball
 from karat.core.classifier import Classifier
 from karat.core.norms import norm, per_sample
+from karat.core.region import Region
 
 # Rounds of shrinking after which coordinates are rounded towards x instead.
 _ROUNDS = 8
@@ -40,11 +40,19 @@ def perturbations(
     classifier: Classifier,
     x: Tensor,
     y: Tensor,
-    ball: Ball,
+    ball: Region,
     *,
     generator: torch.Generator | None = None,
 ) -> Tensor:
     """What a method returns; in half precision it searches in float32, and the result is fitted to x's type.
+
+    Args:
+        method: the attack.
+        classifier: what it attacks.
+        x: (n, ...) inputs.
+        y: (n,) labels.
+        ball: the allowed perturbations.
+        generator: needed by attacks that draw random numbers.
 
     Raises:
         BudgetError: if the method leaves its ball, before anything is fitted.
@@ -56,7 +64,7 @@ def perturbations(
     return fitted(delta, x, ball)
 
 
-def trimmed(delta: Tensor, excess: Tensor, ball: Ball) -> Tensor:
+def trimmed(delta: Tensor, excess: Tensor, ball: Region) -> Tensor:
     """Perturbations with |delta|_p <= tau as float64 sums it: what rounding had added is taken off.
 
     For real numbers the norm may then exceed tau by the rounding of that sum, some 1e-16 of it.
@@ -67,6 +75,7 @@ def trimmed(delta: Tensor, excess: Tensor, ball: Ball) -> Tensor:
     Args:
         delta: (n, ...) inside the ball up to rounding.
         excess: (n,) |delta|_p - tau in float64.
+        ball: the allowed perturbations.
     """
     over = excess > 0
     if not bool(over.any()):
@@ -79,7 +88,7 @@ def trimmed(delta: Tensor, excess: Tensor, ball: Ball) -> Tensor:
     return delta * per_sample(torch.where(over, share, 1.0).to(delta.dtype), delta)
 
 
-def fitted(delta: Tensor, x: Tensor, ball: Ball) -> Tensor:
+def fitted(delta: Tensor, x: Tensor, ball: Region) -> Tensor:
     """Perturbations in x's half precision with |delta|_p <= tau, also as the model sees them.
 
     There x + delta is rounded by more than delta's own digits: delta shrinks until (x + delta) - x fits. What
@@ -88,6 +97,7 @@ def fitted(delta: Tensor, x: Tensor, ball: Ball) -> Tensor:
     Args:
         delta: (n, ...) in float32, inside the ball up to rounding.
         x: (n, ...) inputs.
+        ball: the allowed perturbations.
     """
     inputs, wide = x.double(), delta.double()
     radius, p = ball.radius(wide), ball.p

@@ -5,12 +5,15 @@ and are faster than gradients once a problem is large enough.
 """
 
 import math
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal
 
 import torch
 from torch import Tensor
 
-from karat.core.ball import Ball
+from karat.core.region import Region
+
+if TYPE_CHECKING:
+    from karat.attacks.pgd import PGD
 
 Route = Literal["inner products", "signs", "gradients"]
 
@@ -18,36 +21,7 @@ Route = Literal["inner products", "signs", "gradients"]
 WORTH = 1e7
 
 
-class Descent(Protocol):
-    """What the way depends on: the settings of `PGD` that say where its steps lead."""
-
-    @property
-    def steps(self) -> int:
-        """Gradient steps of one run."""
-        ...
-
-    @property
-    def gradient(self) -> str:
-        """How a gradient becomes a step."""
-        ...
-
-    @property
-    def restarts(self) -> int:
-        """Runs in all."""
-        ...
-
-    @property
-    def random_start(self) -> bool:
-        """Whether the first run starts at a random point."""
-        ...
-
-    @property
-    def start(self) -> object | None:
-        """Another attack that the first run starts from."""
-        ...
-
-
-def route(method: Descent, x: Tensor, ball: Ball) -> Route:
+def route(method: "PGD", x: Tensor, ball: Region) -> Route:
     """The way that steps of this kind can go on a two-layer net.
 
     l2 steps from zero stay in the span of the weights, where inner products are all there is to know; l_inf
@@ -59,6 +33,7 @@ def route(method: Descent, x: Tensor, ball: Ball) -> Route:
         ball: the allowed perturbations.
 
     >>> from karat.attacks.pgd import PGD
+    >>> from karat.core.ball import Ball
     >>> x = torch.zeros(3, 5)
     >>> [route(PGD(), x, Ball(p, 0.1)) for p in (1, 2, math.inf)]
     ['gradients', 'inner products', 'signs']
@@ -82,7 +57,7 @@ def worthwhile(x: Tensor, neurons: int, steps: int) -> bool:
     return x.numel() * neurons * steps >= WORTH
 
 
-def span_obstacle(method: Descent, ball: Ball) -> str | None:
+def span_obstacle(method: "PGD", ball: Region) -> str | None:
     """Why these steps leave the span of weights and data, or cannot be taken inside it; None if they can.
 
     Args:
@@ -93,6 +68,8 @@ def span_obstacle(method: Descent, ball: Ball) -> str | None:
         return f"an l_{ball.p:g} attack moves single coordinates, which leaves the span of weights and data"
     if ball.box is not None:
         return "clipping to a box leaves the span of weights and data"
+    if ball.domain is not None:
+        return f"keeping to {ball.domain} is not expressed in inner products"
     if method.random_start or method.restarts > 1:
         return "a random start leaves the span of weights and data"
     if method.start is not None:

@@ -7,16 +7,23 @@ from torch import Tensor
 
 from karat.attacks.method import require_generator
 from karat.attacks.pgd import PGD
-from karat.core.ball import Ball
-from karat.core.checks import require_integer, require_number
 from karat.core.classifier import Classifier
+from karat.core.ranges import Count, NonNegative, checked
+from karat.core.region import Region
 
 
 @dataclass(frozen=True)
 class Smoothed:
-    """A classifier whose margin is the mean over fresh Gaussian input noise, drawn anew at every call.
+    r"""A classifier whose margin is the mean over fresh Gaussian input noise, drawn anew at every call.
 
-    margin(x, y) = mean_j margin_0(x + xi_j, y),   xi_j ~ N(0, sigma^2 I),  j = 1..draws
+    .. math:: \text{margin}(x, y) = \frac1k \sum_{j \le k} \text{margin}_0(x + \xi_j, y), \qquad
+        \xi_j \sim N(0, \sigma^2 I)
+
+    Args:
+        classifier: whose margin is averaged.
+        sigma: standard deviation of the noise.
+        draws: noisy copies per call, the k above.
+        generator: draws the noise.
     """
 
     classifier: Classifier
@@ -43,6 +50,7 @@ class Smoothed:
 
 
 @dataclass(frozen=True, kw_only=True)
+@checked
 class SmoothedPGD:
     """PGD whose gradient is the mean over noisy copies of the input.
 
@@ -57,20 +65,16 @@ class SmoothedPGD:
     Ref: purification, Sec 8
     """
 
-    sigma: float
-    draws: int = 2
+    sigma: NonNegative
+    draws: Count = 2
     pgd: PGD = field(default_factory=lambda: PGD(steps=4, step_ratio=0.5, keep="last"))
-
-    def __post_init__(self) -> None:
-        require_number(self.sigma, "sigma", "SmoothedPGD", minimum=0)
-        require_integer(self.draws, "draws", "SmoothedPGD", minimum=1)
 
     def __call__(
         self,
         classifier: Classifier,
         x: Tensor,
         y: Tensor,
-        ball: Ball,
+        ball: Region,
         *,
         generator: torch.Generator | None = None,
     ) -> Tensor:

@@ -5,20 +5,23 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from karat.core.ball import Ball
-from karat.core.checks import require_number
 from karat.core.classifier import Classifier
 from karat.core.norms import dual_exponent, norm, per_sample
+from karat.core.ranges import NonNegative, checked
+from karat.core.region import Region
 
 
 @dataclass(frozen=True, kw_only=True)
+@checked
 class Steepest:
-    """The point of the ball that the margin's gradient likes least (FGM).
+    r"""The point of the ball that the margin's gradient likes least (FGM).
 
-        delta = argmin_{|delta|_p <= tau} <g, delta>  if |g|_q >= zero_below, else 0,   g = grad margin(x)
+    .. math:: \delta = \arg\min_{\|\delta\|_p \le \tau} \langle g, \delta\rangle
+        \text{ if } \|g\|_q \ge \text{zero\_below, else } 0, \qquad g = \nabla\, \text{margin}(x)
 
-    It is -tau g/|g|_2 for p = 2, -tau sign(g) for p = inf, and the whole radius on the largest entry of g
-    for p = 1. On a linear classifier it is the strongest attack, with margin - tau |w|_q.
+    It is :math:`-\tau g/\|g\|_2` for p = 2, :math:`-\tau\, \mathrm{sign}(g)` for p = inf, and the whole
+    radius on the largest entry of g for p = 1. On a linear classifier it is the strongest attack, and
+    lowers the margin by :math:`\tau \|w\|_q`.
 
     Args:
         zero_below: smallest gradient, in the dual norm |.|_q, that is followed.
@@ -29,17 +32,14 @@ class Steepest:
     Ref: purification, Def 4.2
     """
 
-    zero_below: float = 0.0
-
-    def __post_init__(self) -> None:
-        require_number(self.zero_below, "zero_below", "Steepest", minimum=0)
+    zero_below: NonNegative = 0.0
 
     def __call__(
         self,
         classifier: Classifier,
         x: Tensor,
         y: Tensor,
-        ball: Ball,
+        ball: Region,
         *,
         generator: torch.Generator | None = None,
     ) -> Tensor:

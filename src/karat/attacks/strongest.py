@@ -10,8 +10,8 @@ from karat.attacks.judge import run_attack
 from karat.attacks.method import Method
 from karat.attacks.pgd import PGD, better
 from karat.attacks.steepest import Steepest
-from karat.core.ball import Ball
 from karat.core.classifier import Classifier
+from karat.core.region import Region
 
 
 def default_methods() -> tuple[Method, ...]:
@@ -37,7 +37,7 @@ class Strongest:
         classifier: Classifier,
         x: Tensor,
         y: Tensor,
-        ball: Ball,
+        ball: Region,
         *,
         generator: torch.Generator | None = None,
     ) -> Tensor:

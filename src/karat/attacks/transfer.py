@@ -9,8 +9,8 @@ from torch import Tensor
 from karat.attacks.judge import judge
 from karat.attacks.method import Method, method_name
 from karat.attacks.precision import perturbations
-from karat.core.ball import Ball
 from karat.core.classifier import Classifier
+from karat.core.region import Region
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,12 +35,21 @@ def transfer_matrix(
     classifiers: Sequence[Classifier],
     x: Tensor,
     y: Tensor,
-    ball: Ball,
+    ball: Region,
     *,
     method: Method,
     generator: torch.Generator | None = None,
 ) -> Transfer:
-    """Every classifier's perturbations on every classifier; each one is attacked once."""
+    """Every classifier's perturbations on every classifier; each one is attacked once.
+
+    Args:
+        classifiers: K of them, with one kind of input and label.
+        x: (n, ...) inputs.
+        y: (n,) labels.
+        ball: the allowed perturbations.
+        method: the attack.
+        generator: needed by attacks that draw random numbers.
+    """
     name = method_name(method)
     correct = torch.stack([classifier.margin(x, y) > 0 for classifier in classifiers])
     wrong = []

@@ -1,4 +1,4 @@
-"""Ascent on the slopes of the dual bound: accelerated proximal steps with a smoothed support function."""
+"""Ascent on the dual bound: better lines below the neurons, by accelerated proximal steps."""
 
 import math
 from dataclasses import dataclass
@@ -8,24 +8,25 @@ from torch import Tensor
 
 from karat.certificates.hull import Hull
 from karat.certificates.problem import Problem
-from karat.certificates.relaxation import centre_slopes, dual_bound, hull
+from karat.certificates.relaxation import centre_lines, dual_bound, hull
 from karat.certificates.support import support
 from karat.core.ball import Ball
 
 
 @dataclass(frozen=True, eq=False)
 class Relaxed:
-    """N relaxed problems that share their weights: maximise D over the slopes.
+    r"""N relaxed problems that share their weights: maximise D over the slopes :math:`\alpha` of the lines.
 
-        D(alpha) = const + sum_s h_s(alpha_s) + <alpha, z> + min over the ball of <W' alpha + fixed, delta>
+    .. math:: D(\alpha) = \text{const} + \sum_s h_s(\alpha_s) + \langle\alpha, z\rangle
+        + \min_{\delta \in \text{ball}} \langle W^T \alpha + \text{fixed}, \delta\rangle
 
     Args:
-        W: (m, d).
+        W: (m, d) hidden weights.
         curvature: largest eigenvalue of the Gram matrix of the unit rows.
-        z: (N, m).
+        z: (N, m) preactivations at the centre.
         fixed: (N, d) linear part that no slope changes.
-        const: (N,).
-        hulls: of all neurons.
+        const: (N,) constants.
+        hulls: of all neurons; h_s is the conjugate of hull s.
         ball: radii (N,).
         x: (N, d), or None without a box.
     """
@@ -49,7 +50,13 @@ class Relaxed:
         return self.const + linear.sum(dim=1) - grown
 
     def answer(self, r: Tensor, mu: Tensor, tau: Tensor) -> Tensor:
-        """argmin over the ball of <r, delta> + mu |delta|^2 / 2: the projection of -r / mu."""
+        r"""The minimiser of :math:`\langle r, \delta\rangle + \mu \|\delta\|^2/2` in the ball: a projection.
+
+        Args:
+            r: (N, d) linear forms.
+            mu: (N,) smoothing.
+            tau: (N,) radii.
+        """
         if self.ball.box is not None or self.ball.p == 1:
             return self.ball.project(-r / mu.unsqueeze(1), self.x)
         if self.ball.p == 2:
@@ -60,7 +67,13 @@ class Relaxed:
 
 @dataclass(frozen=True, eq=False)
 class Ascent:
-    """Best slopes (N, m), their values (N,), and the perturbations (N, d) that answer the last slopes."""
+    """Where an ascent ended.
+
+    Args:
+        alpha: (N, m) best slopes met.
+        value: (N,) the dual function there.
+        delta: (N, d) perturbations that answer the last slopes.
+    """
 
     alpha: Tensor
     value: Tensor
@@ -75,13 +88,17 @@ def gram_curvature(W: Tensor) -> float:
 
 
 def ascend(relaxed: Relaxed, alpha: Tensor, *, steps: int, sharpness: tuple[float, float]) -> Ascent:
-    """Raise D from the given slopes; the best slopes met are kept.
+    r"""Raise D from the given slopes; the best slopes met are kept.
 
-    The support function is smoothed to max <r, v> - mu |v|^2 / 2, whose gradient is the projection of r / mu
-    to the ball; mu falls with the steps. Steps are mu / (curvature |w_s|^2) per neuron, with momentum that
-    restarts when it points downhill.
+    The support function is smoothed to :math:`\max_v \langle r, v\rangle - \mu \|v\|^2/2`, whose gradient is
+    the projection of :math:`r/\mu` to the ball; mu falls with the steps. Steps are
+    :math:`\mu / (\text{curvature} \cdot \|w_s\|^2)` per neuron, with momentum that restarts when it points
+    downhill.
 
     Args:
+        relaxed: the problems.
+        alpha: (N, m) slopes to start from.
+        steps: of the ascent.
         sharpness: mu in units of |r| / tau at the first and the last step.
     """
     r = alpha @ relaxed.W + relaxed.fixed
@@ -96,8 +113,8 @@ def ascend(relaxed: Relaxed, alpha: Tensor, *, steps: int, sharpness: tuple[floa
     delta = torch.zeros_like(r)
     for k in range(steps):
         share = k / max(steps - 1, 1)
-        level = sharpness[0] ** (1 - share) * sharpness[1] ** share
-        mu = (_scale(ahead_r, reference, relaxed.ball.p, level) / tau).clamp_min(1e-280)
+        sharp = sharpness[0] ** (1 - share) * sharpness[1] ** share
+        mu = (_scale(ahead_r, reference, relaxed.ball.p, sharp) / tau).clamp_min(1e-280)
         delta = relaxed.answer(ahead_r, mu, tau)
         gradient = relaxed.z + delta @ relaxed.W.T
         step = mu.unsqueeze(1) * inverse
@@ -115,21 +132,27 @@ def ascend(relaxed: Relaxed, alpha: Tensor, *, steps: int, sharpness: tuple[floa
     return Ascent(best, best_value, delta)
 
 
-def _scale(r: Tensor, reference: Tensor, p: float, level: float) -> Tensor:
+def _scale(r: Tensor, reference: Tensor, p: float, sharp: float) -> Tensor:
     """Size of r that mu is measured in.
 
     For p = 2 the smoothed answer is the true one while mu <= |r| / tau. Below that the answer moves inside
     the ball, as it must where the relaxation is minimised in the interior and the true r is zero.
     """
     if p == 2:
-        return torch.maximum(torch.linalg.vector_norm(r, dim=1), level * reference)
+        return torch.maximum(torch.linalg.vector_norm(r, dim=1), sharp * reference)
     if p == 1:
-        return level * torch.maximum(r.abs().amax(dim=1), 0.1 * reference)
-    return level * torch.maximum(r.abs().mean(dim=1), 0.1 * reference / r.shape[1] ** 0.5)
+        return sharp * torch.maximum(r.abs().amax(dim=1), 0.1 * reference)
+    return sharp * torch.maximum(r.abs().mean(dim=1), 0.1 * reference / r.shape[1] ** 0.5)
 
 
 def relax(problem: Problem, hulls: Hull | None = None, curvature: float | None = None) -> Relaxed:
-    """The relaxed problems of all samples over the ball's own intervals."""
+    """The relaxed problems of all samples over the ball's own intervals.
+
+    Args:
+        problem: the problems.
+        hulls: of all neurons, where they are known already.
+        curvature: of the Gram matrix, where it is known already.
+    """
     return Relaxed(
         problem.W,
         gram_curvature(problem.W) if curvature is None else curvature,
@@ -142,19 +165,23 @@ def relax(problem: Problem, hulls: Hull | None = None, curvature: float | None =
     )
 
 
-def optimised_slopes(problem: Problem, *, steps: int = 40) -> tuple[Tensor, Tensor, Tensor]:
-    """Lower bounds (n,) with slopes chosen by ascent, those slopes (n, m), and answers delta (n, d).
+def optimised_lines(problem: Problem, *, steps: int = 40) -> tuple[Tensor, Tensor, Tensor]:
+    """Lower bounds (n,) with lines chosen by ascent, their slopes (n, m), and answers delta (n, d).
 
-    Never below `linear_relaxation`: its slopes are where the ascent starts.
+    Never below `linear_relaxation`: its lines are where the ascent starts.
+
+    Args:
+        problem: the problems.
+        steps: of the ascent.
     """
     relaxed = relax(problem)
-    start = centre_slopes(problem, relaxed.hulls)
+    start = centre_lines(problem, relaxed.hulls)
     first = dual_bound(problem, start)
-    found = ascend(relaxed, start, steps=steps, sharpness=DEFAULT_SHARPNESS[problem.ball.p])
-    bound = dual_bound(problem, found.alpha)
+    ascent = ascend(relaxed, start, steps=steps, sharpness=DEFAULT_SHARPNESS[problem.ball.p])
+    bound = dual_bound(problem, ascent.alpha)
     wins = bound > first
-    alpha = torch.where(wins.unsqueeze(1), found.alpha, start)
-    return torch.where(wins, bound, first), alpha, found.delta
+    alpha = torch.where(wins.unsqueeze(1), ascent.alpha, start)
+    return torch.where(wins, bound, first), alpha, ascent.delta
 
 
 DEFAULT_SHARPNESS = {1.0: (1.0, 0.02), 2.0: (0.1, 0.01), math.inf: (2.0, 0.1)}

@@ -12,8 +12,12 @@ class ErrorBracket:
     """Robust error of a sample set and of its distribution.
 
     Args:
-        broken, undecided, ties, trials: counts.
-        low, high: robust error of these samples lies in [low, high].
+        broken: number of samples with a witness.
+        ties: number of samples whose worst margin is zero.
+        undecided: number of samples of which neither is known.
+        trials: number of samples.
+        low: least robust error that these samples can have.
+        high: largest robust error that these samples can have.
         interval: covers the robust error of the distribution with at least its level.
     """
 

@@ -27,7 +27,14 @@ _CHUNK = 4e6  # entries of one (domains, neurons + inputs) table
 
 @dataclass(frozen=True, eq=False)
 class Search:
-    """What a search knows: lower <= worst margin <= upper, the witness (d,) of upper, domains looked at."""
+    """What a search knows of the worst margin.
+
+    Args:
+        lower: bound from below.
+        upper: margin of the witness.
+        delta: (d,) the witness.
+        domains: number of domains looked at.
+    """
 
     lower: float
     upper: float
@@ -87,9 +94,10 @@ def branch_and_bound(
 
     Args:
         problem: one sample.
-        seconds, domains: limits of the search, the second up to one batch of domains and whatever the
-            machine's speed.
-        upper, delta: a known witness.
+        seconds: limit of the search.
+        domains: limit of the search that does not depend on the machine's speed, up to one batch of domains.
+        upper: margin of a known witness.
+        delta: (d,) that witness.
         alpha: (m,) slopes to start from.
         precise: search for the value up to this absolute error instead of its sign.
         tie: margin that counts as zero once a witness comes as near.
@@ -207,12 +215,12 @@ def _improve(
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
     """Ascend; then slopes, bounds, next cuts, and whether the relaxation itself is far from solved."""
     space = state.space
-    found = ascend(space.relaxed(hulls, len(low)), alpha, steps=steps, sharpness=sharpness[space.ball.p])
-    bound = space.bound(found.alpha, low, high)
-    s, value = space.answer(found.delta)
-    _witness(state, found.delta, value)
+    ascent = ascend(space.relaxed(hulls, len(low)), alpha, steps=steps, sharpness=sharpness[space.ball.p])
+    bound = space.bound(ascent.alpha, low, high)
+    s, value = space.answer(ascent.delta)
+    _witness(state, ascent.delta, value)
     neuron, cut, gap = choose_split(space.problem.profile, space.c, hulls, s, low, high)
-    return found.alpha, bound, neuron, cut, (gap < 0.1 * (value - bound)) | (neuron[:, 0] < 0)
+    return ascent.alpha, bound, neuron, cut, (gap < 0.1 * (value - bound)) | (neuron[:, 0] < 0)
 
 
 def _solve(

@@ -21,8 +21,12 @@ def choose_split(
     exact; curved ones between the answer and the point of the widest gap, kept away from the ends.
 
     Args:
+        profile: psi.
+        c: (U,) output weights.
+        hulls: (N, U, P) of the domains.
         s: (N, U) preactivations at the answer.
-        low, high: (N, U).
+        low: (N, U) lower ends of the domains.
+        high: (N, U) upper ends.
 
     Returns:
         neurons (N, K) and cuts (N, K), loosest first, the neuron -1 where nothing can be cut; total gap (N,).
@@ -61,18 +65,27 @@ def choose_split(
 
 def _convex(profile: Profile, c: Tensor, low: Tensor, high: Tensor) -> Tensor:
     """Whether c psi is convex on the whole interval, so that its gap is only the table's error."""
-    found = torch.ones_like(low, dtype=torch.bool)
+    convex = torch.ones_like(low, dtype=torch.bool)
     for left, right, curvature in profile.pieces():
-        found &= ~((c * curvature < 0) & (low < right) & (high > left))
+        convex &= ~((c * curvature < 0) & (low < right) & (high > left))
     for knot, jump in zip(profile.knots, profile.jumps, strict=True):
-        found &= ~((c * jump < 0) & (low < knot) & (knot < high))
-    return found
+        convex &= ~((c * jump < 0) & (low < knot) & (knot < high))
+    return convex
 
 
 def halves(
     space: Space, low: Tensor, high: Tensor, neuron: Tensor, cut: Tensor, tightening: Tightening | None
 ) -> tuple[Tensor, Tensor]:
-    """Both halves (2N, U) of every domain, the other neurons' intervals tightened by the new half-space."""
+    """Both halves (2N, U) of every domain, the other neurons' intervals tightened by the new half-space.
+
+    Args:
+        space: the search space.
+        low: (N, U) lower ends of the domains.
+        high: (N, U) upper ends.
+        neuron: (N,) the neurons that are cut.
+        cut: (N,) where.
+        tightening: how far the others can move then; None leaves them alone.
+    """
     index = neuron.unsqueeze(1)
     below, above = high.scatter(1, index, cut.unsqueeze(1)), low.scatter(1, index, cut.unsqueeze(1))
     low, high = torch.cat([low, above]), torch.cat([below, high])

@@ -16,10 +16,13 @@ class SoundnessError(AssertionError):
 
 @dataclass(frozen=True, eq=False)
 class Certificate:
-    """lower <= min over the ball of the margin <= upper, for every sample.
+    r"""What is known of the worst margin of every sample, from below and from above.
+
+    .. math:: \text{lower} \le \min_{\delta \in \text{ball}} \text{margin}(x + \delta) \le \text{upper}
 
     Args:
-        lower, upper: (n,) float64.
+        lower: (n,) float64, proven bounds.
+        upper: (n,) float64, margins of the witnesses.
         status: one word per sample.
         delta: witnesses of `upper`, shaped like x.
         seconds: wall time of every stage.
@@ -49,14 +52,15 @@ class Certificate:
 
     def mask(self, status: Status) -> Tensor:
         """(n,) booleans: which samples have this status."""
-        return torch.tensor([own == status for own in self.status])
+        return torch.tensor([sample_status == status for sample_status in self.status])
 
 
 def classify(lower: Tensor, upper: Tensor, error: Tensor, tolerance: Tensor) -> list[Status]:
     """Statuses from brackets.
 
     Args:
-        lower, upper: (n,).
+        lower: (n,) proven bounds.
+        upper: (n,) margins of witnesses.
         error: (n,) rounding of upper.
         tolerance: (n,) what counts as zero in a tie.
     """

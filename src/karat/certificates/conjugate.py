@@ -8,16 +8,24 @@ from karat.certificates.rounding import FUNCTION
 
 
 def conjugate(profile: Profile, c: Tensor, alpha: Tensor, low: Tensor, high: Tensor) -> tuple[Tensor, Tensor]:
-    """h(alpha) = min over s in [low, high] of c psi(s) - alpha s, from below, and the minimiser.
+    r"""The constant of the line of slope :math:`\alpha` below a neuron, from below, and where it touches.
 
-    Linear and concave pieces attain their minimum at their ends. On a convex piece [p, q] any tangent serves:
+    .. math:: h(\alpha) = \min_{s \in [\text{low}, \text{high}]} c\,\psi(s) - \alpha s
 
-        c psi(t) - alpha t >= c psi(s) - alpha s + min over t in {p, q} of (c psi'(s) - alpha) (t - s)
+    Linear and concave pieces attain their minimum at their ends. On a convex piece [p, q] any tangent serves,
 
-    so an inexact stationary point s costs tightness, never soundness. The rounding of psi is charged.
+    .. math:: c\,\psi(t) - \alpha t \ge c\,\psi(s) - \alpha s
+        + \min_{t \in \{p, q\}} (c\,\psi'(s) - \alpha)(t - s),
+
+    so an inexact stationary point s costs tightness, never soundness. The rounding of psi is charged. All
+    tensors have one shape, or broadcast to it.
 
     Args:
-        c, alpha, low, high: tensors of one shape (they broadcast), low <= high.
+        profile: psi.
+        c: output weights.
+        alpha: slopes of the lines.
+        low: lower ends of the intervals.
+        high: upper ends, not below them.
 
     Returns:
         h and s, shaped like the arguments; line alpha t + h <= c psi(t) on the interval.
@@ -42,7 +50,7 @@ def conjugate(profile: Profile, c: Tensor, alpha: Tensor, low: Tensor, high: Ten
         if not bool(convex.any()):
             continue
         q = torch.maximum(p, q)
-        s = profile.point_of_slope(alpha / torch.where(convex, c, 1.0), p, q, curvature)
+        s = profile.point_of_derivative(alpha / torch.where(convex, c, 1.0), p, q, curvature)
         error = c * profile.derivative(s) - alpha
         value = c * profile.value(s) - alpha * s
         value = value + torch.minimum(error * (p - s), error * (q - s)).clamp_max(0)
@@ -51,7 +59,14 @@ def conjugate(profile: Profile, c: Tensor, alpha: Tensor, low: Tensor, high: Ten
 
 
 def function_error(profile: Profile, c: Tensor, low: Tensor, high: Tensor) -> Tensor:
-    """Bound on the rounding of c psi(s) and of its tangents anywhere on [low, high]."""
+    """Bound on the rounding of c psi(s) and of its tangents anywhere on [low, high].
+
+    Args:
+        profile: psi.
+        c: output weights.
+        low: lower ends of the intervals.
+        high: upper ends.
+    """
     reach = torch.maximum(low.abs(), high.abs())
     largest = torch.maximum(profile.value(low).abs(), profile.value(high).abs())
     steep = torch.maximum(profile.derivative(low).abs(), profile.derivative(high).abs())

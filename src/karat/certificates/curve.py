@@ -33,27 +33,33 @@ def status_curve(
     sample is certified about log2 of the number of radii times, its witness being tried first each time.
 
     Args:
+        model: karat net or torch.nn.Module.
+        x: (n, ...) samples.
+        y: (n,) labels +-1, or class indices for logits.
         ball: norm and box (its own tau is not used).
         radii: increasing.
-        known: certificates that are there already, by their radius; the others as in `certify`.
+        seconds_per_sample: for the search at one radius.
+        known: certificates that are there already, by their radius.
+        generator: of the attack's restarts, seeded with 0 when left out.
+        listener: called with (stage, samples done, samples).
 
     Returns:
         one list of n statuses per radius.
     """
     if list(radii) != sorted(radii) or len(radii) == 0:
         raise ValueError(f"`radii` of `status_curve` must increase, got {list(radii)}.")
-    levels = torch.tensor(list(radii), dtype=torch.float64)
+    grid = torch.tensor(list(radii), dtype=torch.float64)
     table: Table = [[None] * len(x) for _ in radii]
     witness = torch.zeros(x.shape, dtype=torch.float64)
     everyone = torch.arange(len(x))
     for tau, certificate in (known or {}).items():
-        _fill(table, levels, everyone, torch.full((len(x),), tau).double(), certificate, witness, ball.p)
+        _fill(table, grid, everyone, torch.full((len(x),), tau).double(), certificate, witness, ball.p)
     while rows := [i for i in range(len(x)) if any(line[i] is None for line in table)]:
         index = torch.tensor(rows)
-        radius = levels[[_middle(table, i) for i in rows]]
+        radius = grid[[_middle(table, i) for i in rows]]
         length = norm(witness[index], ball.p).clamp_min(1e-300)
         start = witness[index] * per_sample((radius / length).clamp_max(1), witness[index])
-        found = certify(
+        latest = certify(
             model,
             x[index],
             y[index],
@@ -63,7 +69,7 @@ def status_curve(
             generator=generator,
             listener=listener,
         )
-        _fill(table, levels, index, radius, found, witness, ball.p)
+        _fill(table, grid, index, radius, latest, witness, ball.p)
     return [[status for status in line if status is not None] for line in table]
 
 
@@ -75,23 +81,23 @@ def _middle(table: Table, sample: int) -> int:
 
 def _fill(
     table: Table,
-    levels: Tensor,
+    grid: Tensor,
     rows: Tensor,
     radius: Tensor,
-    found: Certificate,
+    certificate: Certificate,
     witness: Tensor,
     p: float,
 ) -> None:
     """Enter statuses and what they imply: robust downwards, broken wherever the witness fits."""
-    length = norm(found.delta, p)
-    for place, i in enumerate(rows.tolist()):
-        status = found.status[place]
-        here, own = levels == radius[place], radius[place]
+    length = norm(certificate.delta, p)
+    for k, i in enumerate(rows.tolist()):
+        status = certificate.status[k]
+        here = grid == radius[k]
         if status == "robust":
-            here = levels <= own
+            here = grid <= radius[k]
         elif status == "broken":
-            here = levels >= torch.minimum(length[place], own)
-            witness[i] = found.delta[place].double()
-        for k in here.nonzero().squeeze(1).tolist():
-            if table[k][i] is None:
-                table[k][i] = status
+            here = grid >= torch.minimum(length[k], radius[k])
+            witness[i] = certificate.delta[k].double()
+        for row in here.nonzero().squeeze(1).tolist():
+            if table[row][i] is None:
+                table[row][i] = status

@@ -27,7 +27,13 @@ class Lines:
 
 
 def lines_of(profile: Profile, low: Tensor, high: Tensor) -> Lines:
-    """The lines of the convex and the concave envelope at the middle of [low, high], sound after rounding."""
+    """The lines of the convex and the concave envelope at the middle of [low, high], sound after rounding.
+
+    Args:
+        profile: psi.
+        low: lower ends of the intervals, of any shape.
+        high: upper ends.
+    """
     middle, sides = (low + high) / 2, []
     for sign in (1.0, -1.0):
         c = torch.full_like(low, sign)
@@ -45,6 +51,7 @@ def deep_bound(chain: Chain, x: Tensor, rows: Tensor, sample: Tensor, ball: Ball
         x: (n, ...) float64.
         rows: (N, outputs).
         sample: (N,) the sample each row belongs to.
+        ball: the allowed perturbations.
 
     Returns:
         bounds from intervals alone, and from pulling lines back, both with rounding charged.
@@ -82,8 +89,8 @@ def _tightened(
         index = torch.full((2 * width,), i)
         rows = torch.cat([eye, -eye]).reshape(2 * width, *box[0].shape[1:])
         parts.append(_pull_back(chain, x, ball, rows, index, lines))
-    found = torch.stack(parts).reshape(len(x), 2, *box[0].shape[1:])
-    return torch.maximum(low, found[:, 0]), torch.minimum(high, -found[:, 1])
+    pulled = torch.stack(parts).reshape(len(x), 2, *box[0].shape[1:])
+    return torch.maximum(low, pulled[:, 0]), torch.minimum(high, -pulled[:, 1])
 
 
 def _pull_back(

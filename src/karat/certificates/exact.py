@@ -22,6 +22,13 @@ def solve_domain(
 
     Hulls of curved functions are tables, refined around the last answer and solved again: the slopes converge
     to those of the true envelopes.
+
+    Args:
+        space: the search space.
+        low: (1, U) lower ends of the domain.
+        high: (1, U) upper ends.
+        alpha: (1, U) slopes to start from.
+        seconds: time limit of the cone solver.
     """
     profile = space.problem.profile
     hulls = space.hulls(low, high)
@@ -29,8 +36,8 @@ def solve_domain(
     for _ in range(1 if profile.piecewise_linear else _REFINEMENTS):
         solved = solve_leaf(space, hulls, low[0], high[0], seconds)
         if solved is None:
-            found = ascend(space.relaxed(hulls, 1), alpha, steps=_STEPS, sharpness=SHARP[space.ball.p])
-            alpha, delta = found.alpha, found.delta
+            ascent = ascend(space.relaxed(hulls, 1), alpha, steps=_STEPS, sharpness=SHARP[space.ball.p])
+            alpha, delta = ascent.alpha, ascent.delta
         else:
             alpha, delta = solved[0].unsqueeze(0), solved[1].unsqueeze(0)
         bound = float(space.bound(alpha, low, high)[0])

@@ -10,12 +10,14 @@ _ROWS = 512
 
 
 def certified_margins(net: GramNet, P: Tensor, y: Tensor, tau: float) -> Tensor:
-    """Lower bounds on min over |delta|_2 <= tau of y f(x + delta), for points with products P = x W^T.
+    r"""Lower bounds on the worst margin in an l2 ball, for points with products :math:`P = x W^T`.
 
-    In the ball every preactivation stays within tau |w_s|. Each neuron's contribution y w_s phi is replaced
-    by a line k_s h + q_s below it on that range; a linear function has an explicit minimum over the ball:
+    In the ball every preactivation stays within :math:`\tau \|w_s\|`. Each neuron's contribution
+    :math:`y\, w_s \phi` is replaced by a line :math:`k_s h + q_s` below it on that range; a linear function
+    has an explicit minimum over the ball:
 
-        sum_s (k_s h_s + q_s) - tau |sum_s k_s w_s| + y c,   |sum_s k_s w_s|^2 = k' G k
+    .. math:: \sum_s (k_s h_s + q_s) - \tau \Big\|\sum_s k_s w_s\Big\| + y c, \qquad
+        \Big\|\sum_s k_s w_s\Big\|^2 = k^T G k
 
     Reading: a convex contribution takes the line through the kink whose slope leaves the smaller gap, a
         concave one its chord. Sums are float64; the guard subtracted covers m roundings of the type in which

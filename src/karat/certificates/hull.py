@@ -32,14 +32,17 @@ class Hull:
         return Hull(self.points[index], self.values[index], self.slopes[index])
 
     def prox(self, v: Tensor, step: Tensor) -> Tensor:
-        """argmax over alpha of h(alpha) - (alpha - v)^2 / (2 step), h the hull's conjugate.
+        r"""The maximiser of :math:`h(\alpha) - (\alpha - v)^2 / (2\,\text{step})`, h the hull's conjugate.
 
-        The optimum solves alpha + step s(alpha) = v with s(alpha) the monotone minimiser of g - alpha s.
+        It solves :math:`\alpha + \text{step}\; s(\alpha) = v` with :math:`s(\alpha)` the minimiser of
+        :math:`g(s) - \alpha s`, which is monotone.
         """
-        levels = v.unsqueeze(-1) - step.unsqueeze(-1) * self.points
-        alpha = levels[..., -1]
+        at_points = v.unsqueeze(-1) - step.unsqueeze(-1) * self.points
+        alpha = at_points[..., -1]
+        # Point k is the minimiser for all slopes between those of its two neighbours: v - step s is clipped
+        # to these, from the last point down.
         for k in range(self.slopes.shape[-1] - 1, -1, -1):
-            alpha = torch.minimum(levels[..., k], torch.maximum(self.slopes[..., k], alpha))
+            alpha = torch.minimum(at_points[..., k], torch.maximum(self.slopes[..., k], alpha))
         return alpha
 
     def conjugate(self, alpha: Tensor) -> Tensor:
@@ -73,6 +76,10 @@ def hull_of(profile: Profile, c: Tensor, low: Tensor, high: Tensor, around: Tens
     """Tabulate c psi on [low, high]: the ends, the knots, and where psi is curved a grid.
 
     Args:
+        profile: psi.
+        c: output weights.
+        low: lower ends of the intervals.
+        high: upper ends.
         around: points next to which the grid is refined, shaped like low.
     """
     c, low, high = torch.broadcast_tensors(c, low, high)
@@ -95,9 +102,13 @@ def hull_of(profile: Profile, c: Tensor, low: Tensor, high: Tensor, around: Tens
 
 
 def increasing(slopes: Tensor, width: Tensor) -> Tensor:
-    """Nondecreasing slopes nearest to the given ones in weighted least squares: those of the lower hull.
+    r"""Nondecreasing slopes nearest to the given ones in weighted least squares: those of the lower hull.
 
-    sigma_k = max over i <= k of min over j >= k of the mean of slopes i..j
+    .. math:: \sigma_k = \max_{i \le k}\, \min_{j \ge k}\, \text{mean of slopes } i, \dots, j
+
+    Args:
+        slopes: (..., P-1) between neighbouring points.
+        width: (..., P-1) distances of the points, which are the weights.
     """
     count = slopes.shape[-1]
     if count == 1 or bool((slopes.diff(dim=-1) >= 0).all()):

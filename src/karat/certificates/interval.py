@@ -16,14 +16,17 @@ Box = tuple[Tensor, Tensor]
 
 
 def interval_bounds(chain: Chain, x: Tensor, ball: Ball) -> list[Box]:
-    """Lower and upper ends of the input to every layer and of the output, rounded outwards.
+    r"""Lower and upper ends of the input to every layer and of the output, rounded outwards.
 
-    A first dense or convolutional layer sees the ball itself through the dual norm; all later ones see a box:
+    A first dense or convolutional layer sees the ball itself through the dual norm; all later ones see a box.
 
-        centre -> L centre + b,   radius -> |L| radius;   psi -> its range on the interval
+    .. math:: \text{centre} \to L\,\text{centre} + b, \qquad \text{radius} \to |L|\,\text{radius}, \qquad
+        \psi \to \text{its range on the interval}
 
     Args:
+        chain: layers.
         x: (n, ...) samples in float64.
+        ball: the allowed perturbations.
 
     Returns:
         len(chain) + 1 pairs shaped like the layers' inputs, the last one of the output.
@@ -73,13 +76,19 @@ def _meet(one: Box, other: Box) -> Box:
 
 
 def range_of(profile: Profile, low: Tensor, high: Tensor) -> Box:
-    """Smallest and largest psi on [low, high]: at the ends, the knots, or where a curved piece is level."""
+    """Smallest and largest psi on [low, high]: at the ends, the knots, or where a curved piece is flat.
+
+    Args:
+        profile: psi.
+        low: lower ends of the intervals.
+        high: upper ends.
+    """
     points = [low, high, *(torch.minimum(low.clamp_min(knot), high) for knot in profile.knots)]
     for left, right, curvature in profile.pieces():
-        if curvature != 0 and profile.slopes[0] < 0:  # only then can psi' vanish inside a piece
+        if curvature != 0 and profile.steepness[0] < 0:  # only then can psi' vanish inside a piece
             p, q = low.clamp_min(left), high.clamp_max(right)
             inside = torch.maximum(p, q)
-            points.append(profile.point_of_slope(torch.zeros_like(p), p, inside, curvature))
+            points.append(profile.point_of_derivative(torch.zeros_like(p), p, inside, curvature))
     values = torch.stack([profile.value(s) for s in points])
     size = values.abs().amax(dim=0) + torch.maximum(low.abs(), high.abs()) + 2 * profile.size
     pad = FUNCTION * (size + UNDERFLOW)

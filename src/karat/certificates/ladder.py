@@ -14,13 +14,13 @@ from karat.attacks.judge import judge, run_attack
 from karat.attacks.method import Method
 from karat.attacks.pgd import better
 from karat.attacks.strongest import Strongest
-from karat.certificates.ascent import optimised_slopes
+from karat.certificates.ascent import optimised_lines
 from karat.certificates.branch_and_bound import branch_and_bound
 from karat.certificates.certificate import Certificate, classify
 from karat.certificates.lipschitz import global_constant, lipschitz_bound, secant_bound
 from karat.certificates.problem import Problem
 from karat.certificates.quadratic_relaxation import quadratic_bound
-from karat.certificates.relaxation import centre_slopes, dual_bound
+from karat.certificates.relaxation import centre_lines, dual_bound
 from karat.certificates.target import Target, target_of
 from karat.certificates.witness import inside
 from karat.core.ball import Ball
@@ -181,13 +181,13 @@ def _climb(state: _State, problem: Problem, limit: _Limit, tie: Tensor) -> None:
             state.raise_lower(rows, lipschitz_bound(part, global_constant(part)))
     with state.stage("relaxation"):
         # Broken samples as well, so that every bracket has a lower end; robust ones as well, for the upper.
-        everyone, alpha = torch.arange(len(problem)), centre_slopes(problem)
+        everyone, alpha = torch.arange(len(problem)), centre_lines(problem)
         state.raise_lower(everyone, dual_bound(problem, alpha))
         _offer(state, everyone, problem.ball.extreme_point(-alpha @ problem.W, problem.x))
     slopes: dict[int, Tensor] = {}
     with state.stage("slopes"):
         if len(rows := state.open_rows()):
-            bound, alpha, delta = optimised_slopes(problem.rows(rows))
+            bound, alpha, delta = optimised_lines(problem.rows(rows))
             state.raise_lower(rows, bound)
             slopes = dict(zip(rows.tolist(), alpha, strict=True))
             _offer(state, rows, delta)
@@ -223,7 +223,7 @@ def _search(state: _State, problem: Problem, slopes: dict[int, Tensor], limit: _
             left = (deadline - time.perf_counter()) / (len(rows) - k)
             if left <= 0 or domains <= 0 or not bool(state.open_samples()[sample]):
                 break
-            found = branch_and_bound(
+            search = branch_and_bound(
                 problem.rows(torch.tensor([row])),
                 seconds=left,
                 domains=domains / (len(rows) - k),
@@ -232,7 +232,7 @@ def _search(state: _State, problem: Problem, slopes: dict[int, Tensor], limit: _
                 alpha=slopes.get(row),
                 tie=float(tie[sample]),
             )
-            domains -= found.domains
-            state.raise_lower(torch.tensor([row]), torch.tensor([found.lower], dtype=torch.float64))
-            state.try_witness(found.delta.reshape(1, *target.x.shape[1:]), torch.tensor([sample]))
+            domains -= search.domains
+            state.raise_lower(torch.tensor([row]), torch.tensor([search.lower], dtype=torch.float64))
+            state.try_witness(search.delta.reshape(1, *target.x.shape[1:]), torch.tensor([sample]))
         state.tell(len(target.x) - int(state.open_samples().sum()))

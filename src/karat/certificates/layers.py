@@ -131,17 +131,23 @@ class Affine:
         if q == 1:
             return self.absolute(ones)
         layer: Any = self.layer
-        place = (layer.stride, layer.padding, layer.dilation, layer.groups)
+        geometry = (layer.stride, layer.padding, layer.dilation, layer.groups)
         if q == 2:
             # Squares of one filter must not vanish beside those of another.
             top = weight.abs().amax(dim=(1, 2, 3), keepdim=True).clamp_min(torch.finfo(weight.dtype).tiny)
-            scaled = functional.conv2d(ones, (weight / top).square(), None, *place).sqrt()
+            scaled = functional.conv2d(ones, (weight / top).square(), None, *geometry).sqrt()
             return scaled * top.reshape(1, -1, 1, 1)
         largest = weight.abs().flatten(1).amax(dim=1).reshape(1, -1, 1, 1)
-        return torch.ones_like(functional.conv2d(ones, weight, None, *place)) * largest
+        return torch.ones_like(functional.conv2d(ones, weight, None, *geometry)) * largest
 
     def pull_back(self, coefficient: Tensor, shape: torch.Size, *, absolute: bool = False) -> Tensor:
-        """L' (or |L|') applied to (N, ...) rows over outputs: rows over inputs of the given shape."""
+        """The transpose of L applied to rows over outputs: rows over inputs.
+
+        Args:
+            coefficient: (N, ...) rows over outputs.
+            shape: of one input.
+            absolute: of |L| instead.
+        """
         with torch.enable_grad():
             zero = torch.zeros((len(coefficient), *shape), dtype=torch.float64, requires_grad=True)
             image = self.absolute(zero) if absolute else self.forward(zero)

@@ -39,17 +39,23 @@ class _Rows:
 def solve_leaf(
     space: Space, hulls: Hull, low: Tensor, high: Tensor, seconds: float
 ) -> tuple[Tensor, Tensor] | None:
-    """Optimal slopes (U,) and answer (k,) of a domain's relaxation, or None if it is too large or fails.
+    r"""Optimal slopes (U,) and answer (k,) of a domain's relaxation, or None if it is too large or fails.
 
-        minimise <fixed, delta> + sum_s e_s  s.t.  e_s >= h_k + slope_k (z_s + <w_s, delta>), every line k of
-        hull s,  low <= z + W delta <= high,  delta in the ball (and box)
+    The epigraph variables e lie above every line k of the hull of their neuron:
 
-    Neurons whose hull is one line join the linear part. The slopes are read off the multipliers: sum_k
-    lambda_k slope_k + (upper) - (lower). They are a proposal only: the bound itself is `Space.bound`.
+    .. math:: \min\ \langle\text{fixed}, \delta\rangle + \sum_s e_s \quad \text{s.t.} \quad
+        e_s \ge h_k + \text{slope}_k (z_s + \langle w_s, \delta\rangle), \quad
+        \text{low} \le z + W \delta \le \text{high}, \quad \delta \in \text{ball (and box)}
+
+    Neurons whose hull is one line join the linear part. The slopes are read off the multipliers: their mean
+    over the lines, weighted by the lines' multipliers, plus that of `high`, minus that of `low`. They are a
+    proposal only: the bound itself is `Space.bound`.
 
     Args:
+        space: the search space.
         hulls: (1, U, P) of the domain.
-        low, high: (U,).
+        low: (U,) lower ends of the domain.
+        high: (U,) upper ends.
         seconds: time limit of the solver.
     """
     W, z, slopes = space.W.numpy(), space.z.numpy(), hulls.slopes[0]
@@ -77,8 +83,8 @@ def solve_leaf(
     primal, dual = solution
     weights = dual[: lines * count].reshape(lines, count)
     alpha[bent] = (weights * steep.T).sum(axis=0)
-    own = dual[lines * count : lines * count + 2 * int(cut.sum())].reshape(2, -1)
-    alpha[cut] += own[0] - own[1]
+    of_cuts = dual[lines * count : lines * count + 2 * int(cut.sum())].reshape(2, -1)
+    alpha[cut] += of_cuts[0] - of_cuts[1]
     return torch.from_numpy(alpha), torch.from_numpy(primal[:k].copy())
 
 
@@ -87,10 +93,10 @@ def _cut(space: Space, low: Tensor, high: Tensor) -> Tensor:
     profile = space.problem.profile
     if not profile.piecewise_linear:
         return (low > space.low) | (high < space.high)
-    found = torch.zeros_like(low, dtype=torch.bool)
+    is_cut = torch.zeros_like(low, dtype=torch.bool)
     for knot in profile.knots:
-        found |= (low == knot) | (high == knot)
-    return found
+        is_cut |= (low == knot) | (high == knot)
+    return is_cut
 
 
 def _run(rows: _Rows, cost: np.ndarray, seconds: float) -> tuple[np.ndarray, np.ndarray] | None:

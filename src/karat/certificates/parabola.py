@@ -18,8 +18,10 @@ class Graph:
 
     Args:
         profile: psi.
-        c, z: (U,).
-        points, values: (U, P) increasing abscissae and g there.
+        c: (U,) output weights.
+        z: (U,) preactivations at the centre.
+        points: (U, P) increasing abscissae.
+        values: (U, P) of g there.
     """
 
     profile: Profile
@@ -31,8 +33,8 @@ class Graph:
     def steepest_bend(self) -> Tensor:
         """(U,) the least curvature lam for which the tangent at z minus lam (t - z)^2 stays below g."""
         away = self.points - self.z.unsqueeze(1)
-        slope = self.c * self.profile.derivative(self.z)
-        tangent = (self.c * self.profile.value(self.z)).unsqueeze(1) + slope.unsqueeze(1) * away
+        steep = self.c * self.profile.derivative(self.z)
+        tangent = (self.c * self.profile.value(self.z)).unsqueeze(1) + steep.unsqueeze(1) * away
         far = away.abs() > 1e-9 * (1e-3 + self.z.abs().unsqueeze(1))
         need = (tangent - self.values) / torch.where(far, away, 1.0).square()
         return torch.where(far, need, 0.0).amax(dim=1).clamp_min(0)
@@ -79,23 +81,31 @@ class Graph:
     def _convex(self, left: Tensor, right: Tensor) -> Tensor:
         """Segments on a piece where g is convex; knots are points, so no segment has two pieces."""
         middle = (left + right) / 2
-        found = torch.zeros_like(middle, dtype=torch.bool)
+        convex = torch.zeros_like(middle, dtype=torch.bool)
         for start, end, curvature in self.profile.pieces():
-            found |= (self.c.unsqueeze(1) * curvature > 0) & (middle >= start) & (middle <= end)
-        return found
+            convex |= (self.c.unsqueeze(1) * curvature > 0) & (middle >= start) & (middle <= end)
+        return convex
 
     def _rounding(self, alpha: Tensor, lam: Tensor) -> Tensor:
         reach, width = self.points.abs().amax(dim=1), self.width()
         ends = self.profile.derivative(self.points[:, [0, -1]]).abs().amax(dim=1)
-        top = max(abs(side) for side in self.profile.slopes)
+        top = max(abs(side) for side in self.profile.steepness)
         steep = ends if top == torch.inf else torch.full_like(ends, top)
-        own = self.c.abs() * ((2 + steep) * (reach + width) + 2 * self.profile.size)
+        of_function = self.c.abs() * ((2 + steep) * (reach + width) + 2 * self.profile.size)
         largest = self.values.abs().amax(dim=1)
-        return 2 * FUNCTION * (own + largest + alpha.abs() * (reach + width) + lam * width.square())
+        return 2 * FUNCTION * (of_function + largest + alpha.abs() * (reach + width) + lam * width.square())
 
 
 def graph_of(profile: Profile, c: Tensor, z: Tensor, low: Tensor, high: Tensor) -> Graph:
-    """Tabulate the functions of some neurons: z itself, points around it towards both ends, and the knots."""
+    """Tabulate the functions of some neurons: z itself, points around it towards both ends, and the knots.
+
+    Args:
+        profile: psi.
+        c: (U,) output weights.
+        z: (U,) preactivations at the centre.
+        low: (U,) lower ends of the intervals.
+        high: (U,) upper ends.
+    """
     z = torch.minimum(torch.maximum(z, low), high)
     points = [z, *(z + (high - z) * share for share in _SHARES[:-1])]
     points += [low, high, *(z - (z - low) * share for share in _SHARES[:-1])]

@@ -14,7 +14,9 @@ from karat.core.norms import dual_exponent, norm
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """Minimise offset_i + sum_s c_is psi(<w_s, x_i + delta> + b_s) over delta in the ball, for every row i.
+    r"""For every row i, the minimum over :math:`\delta` in the ball of the margin of a two-layer net.
+
+    .. math:: \text{offset}_i + \sum_s c_{is}\, \psi(\langle w_s, x_i + \delta\rangle + b_s)
 
     Args:
         W: (m, d) hidden weights, float64 like all tensors here.
@@ -102,7 +104,7 @@ class Problem:
         z = x @ self.W.T + self.b
         size = x.abs() @ self.W.abs().T + self.b.abs() + self.profile.size
         value = self.profile.value(z).abs()
-        steep = max(abs(slope) for slope in self.profile.slopes)
+        steep = max(abs(slope) for slope in self.profile.steepness)
         slope = torch.full_like(z, steep) if steep < torch.inf else 2 * z.abs() + self.gamma * size
         weight, offset = self.logits or (self.c.abs(), self.offset.abs())
         error = weight * (value + (1 + slope) * size)

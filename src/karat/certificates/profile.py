@@ -40,10 +40,11 @@ class Profile:
     """A scalar function psi with the shape of its graph.
 
     Args:
-        value, derivative: psi and psi'.
+        value: psi.
+        derivative: psi'.
         knots: increasing points at which a piece ends.
         curvatures: of the len(knots) + 1 pieces, +1 convex, -1 concave, 0 linear.
-        slopes: smallest and largest psi' anywhere, infinite where there is none.
+        steepness: smallest and largest psi' anywhere, infinite where there is none.
         jumps: of psi' at every knot, 0 where psi is smooth; only their signs are used.
         size: length added to |s| in the error bound of psi(s).
         inverse: solves psi'(s) = slope on a curved piece; None for bisection.
@@ -55,7 +56,7 @@ class Profile:
     derivative: Scalar
     knots: tuple[float, ...]
     curvatures: tuple[int, ...]
-    slopes: tuple[float, float]
+    steepness: tuple[float, float]
     jumps: tuple[float, ...]
     size: float = 0.0
     inverse: Scalar | None = None
@@ -70,10 +71,17 @@ class Profile:
         ends = (-math.inf, *self.knots, math.inf)
         return list(zip(ends[:-1], ends[1:], self.curvatures, strict=True))
 
-    def point_of_slope(self, slope: Tensor, low: Tensor, high: Tensor, curvature: int) -> Tensor:
-        """The s in [low, high] with psi'(s) nearest to slope, on a piece of the given curvature."""
+    def point_of_derivative(self, slope: Tensor, low: Tensor, high: Tensor, curvature: int) -> Tensor:
+        """The s in [low, high] with psi'(s) nearest to a given slope, on a piece of the given curvature.
+
+        Args:
+            slope: what psi' should be.
+            low: lower ends of the intervals.
+            high: upper ends.
+            curvature: +1 or -1.
+        """
         if self.inverse is not None:
-            s = self.inverse(slope.clamp(*self.slopes))  # beyond the range of psi' an inverse may be NaN
+            s = self.inverse(slope.clamp(*self.steepness))  # beyond the range of psi' an inverse may be NaN
             return torch.minimum(torch.maximum(s, low), high)
         low, high = low.clone(), high.clone()
         for _ in range(_BISECTIONS):
@@ -145,11 +153,11 @@ def odd_profile(activation: Activation, b: float) -> Profile:
         return IDENTITY
     if isinstance(activation, Relu):
         inner = 2.0 if b > 0 else 0.0
-        slopes = (min(inner, 1.0), max(inner, 1.0))
+        steepness = (min(inner, 1.0), max(inner, 1.0))
         jumps = (inner - 1, 1 - inner)
-        return Profile(value, derivative, (-abs(b), abs(b)), (0, 0, 0), slopes, jumps, abs(b))
+        return Profile(value, derivative, (-abs(b), abs(b)), (0, 0, 0), steepness, jumps, abs(b))
     assert isinstance(activation, SmoothedRelu)
     centre = 1 + math.erf(b / (activation.sigma * math.sqrt(2)))
-    slopes = (min(centre, 1.0), max(centre, 1.0))
+    steepness = (min(centre, 1.0), max(centre, 1.0))
     side = -1 if b < 0 else 1
-    return Profile(value, derivative, (0.0,), (side, -side), slopes, (0.0,), abs(b) + activation.sigma)
+    return Profile(value, derivative, (0.0,), (side, -side), steepness, (0.0,), abs(b) + activation.sigma)

@@ -16,13 +16,18 @@ _GRID = torch.linspace(0, 1, 33, dtype=torch.float64)
 
 
 def quadratic_bound(problem: Problem) -> tuple[Tensor, Tensor]:
-    """Lower bounds (n,) for p = 2, and the perturbations (n, d) that answer them.
+    r"""Lower bounds (n,) for p = 2, and the perturbations (n, d) that answer them.
 
-    With curvatures lam_s >= 0 and slopes alpha_s, and Q = sum_s lam_s w_s w_s':
+    With curvatures :math:`\lambda_s \ge 0`, slopes :math:`\alpha_s`, :math:`Q = \sum_s \lambda_s w_s w_s^T`
+    and :math:`r = W^T \alpha`, parabolas below the neurons bound the margin by a quadratic, and a multiplier
+    :math:`\nu` of the ball bounds that:
 
-        c_s psi(t) >= h_s + alpha_s t - lam_s (t - z_s)^2      on [low_s, high_s]
-        margin(x + delta) >= offset + sum h + <alpha, z> + <r, delta> - delta' Q delta,    r = W' alpha
-                          >= ... - r' (nu - Q)^-1 r / 4 - nu tau^2      for every nu > eigmax(Q)
+    .. math:: c_s \psi(t) &\ge h_s + \alpha_s t - \lambda_s (t - z_s)^2
+        \quad \text{on } [\text{low}_s, \text{high}_s] \\
+        \text{margin}(x + \delta) &\ge \text{offset} + \sum_s h_s + \langle\alpha, z\rangle
+        + \langle r, \delta\rangle - \delta^T Q \delta \\
+        &\ge \dots - \tfrac14 r^T (\nu - Q)^{-1} r - \nu \tau^2
+        \quad \text{for every } \nu > \lambda_{\max}(Q)
 
     A line that must stay below a concave neuron pays for the far end of its interval, and every neuron pays;
     a parabola pays lam |w_s delta|^2, and the ball allows that sum only once. Zero curvatures give the linear
@@ -83,7 +88,8 @@ class Quadric:
 
     Args:
         F: (k, d) rows sqrt(lam_s) w_s.
-        values, vectors: of F F'.
+        values: (k,) eigenvalues of F F'.
+        vectors: (k, k) its eigenvectors.
         top: sure to be at least eigmax(Q).
         trace: of Q, what its roundings are relative to.
     """

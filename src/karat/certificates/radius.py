@@ -45,22 +45,26 @@ def minimal_radius_bracket(
 ) -> RadiusBracket:
     """Bisect between the largest radius certified and the shortest witness known.
 
+    Every certificate that finds a shorter witness lowers the upper end, and each round starts its attack from
+    the best witness shrunk to the new radius. A sample undecided at a radius is next tried at a smaller one.
+
     Args:
+        model: karat net or torch.nn.Module.
+        x: (n, ...) samples.
+        y: (n,) labels +-1, or class indices for logits.
         ball: norm and box, its tau the largest radius looked at.
         seconds_per_sample: for all rounds together.
         rtol: relative width at which a bracket is narrow enough.
-
-    Every certificate that finds a shorter witness lowers the upper end, and each round starts its attack from
-    the best witness shrunk to the new radius. A sample undecided at a radius is next tried at a smaller one.
+        generator: of the attack's restarts, seeded with 0 when left out.
     """
     require_number(rtol, "rtol", "minimal_radius_bracket", positive=True)
     generator = generator or torch.Generator().manual_seed(0)
     target = target_of(model, x, y, ball)
     largest = target.ball.radius(target.x)
-    found = attacked_radius(
+    attacked = attacked_radius(
         target.classifier, target.x, target.y, target.ball, method=PGD(steps=30), generator=generator
     )
-    delta, broken = _beyond_rounding(target, found.delta)
+    delta, broken = _beyond_rounding(target, attacked.delta)
     certified, ceiling = torch.zeros_like(largest), torch.minimum(broken, largest)
     budget = seconds_per_sample / 8
     for _ in range(_ROUNDS):

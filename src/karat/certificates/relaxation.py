@@ -10,15 +10,20 @@ from karat.certificates.support import support
 
 
 def dual_bound(problem: Problem, alpha: Tensor, interval: tuple[Tensor, Tensor] | None = None) -> Tensor:
-    """A lower bound on the worst margin for any slopes alpha, rounding included.
+    r"""A lower bound on the worst margin for any slopes :math:`\alpha`, rounding included.
 
-        D(alpha) = offset + sum_s h_s(alpha_s) + <alpha, z> + min over the ball of <W' alpha, delta>
-        h_s(alpha) = min over [low_s, high_s] of c_s psi(t) - alpha t
+    .. math:: D(\alpha) = \text{offset} + \sum_s h_s(\alpha_s) + \langle\alpha, z\rangle
+        + \min_{\delta \in \text{ball}} \langle W^T \alpha, \delta\rangle, \qquad
+        h_s(\alpha) = \min_{t \in [\text{low}_s, \text{high}_s]} c_s \psi(t) - \alpha t
 
-    Its maximum over alpha is the least sum of convex envelopes over the ball. The rounding charged is
-    gamma_k (|offset| + sum |h| + sum |alpha| (|W||x| + |b| + 2 tau |w|_q)), k = 2 (d + m + 8).
+    Its maximum over :math:`\alpha` is the least sum of convex envelopes over the ball. For rounding it
+    is charged
+
+    .. math:: \gamma_k \Big(|\text{offset}| + \sum_s |h_s|
+        + \sum_s |\alpha_s| \big(|W||x| + |b| + 2 \tau \|w_s\|_q\big)_s\Big), \qquad k = 2 (d + m + 8).
 
     Args:
+        problem: the problems.
         alpha: (n, m) slopes.
         interval: (n, m) ends of the preactivations, the ball's own when left out.
 
@@ -39,8 +44,8 @@ def hull(problem: Problem) -> Hull:
     return hull_of(problem.profile, problem.c, low, high)
 
 
-def centre_slopes(problem: Problem, hulls: Hull | None = None) -> Tensor:
-    """Slopes (n, m) of the convex envelopes at the centre; for the ReLU those of CROWN."""
+def centre_lines(problem: Problem, hulls: Hull | None = None) -> Tensor:
+    """Slopes (n, m) of the lines along the convex envelopes at the centre; for the ReLU those of CROWN."""
     hulls = hull(problem) if hulls is None else hulls
     alpha = hulls.slope_at(problem.z)
     # Where the whole interval is on one convex piece the derivative is exact and the table is not.
@@ -53,5 +58,5 @@ def centre_slopes(problem: Problem, hulls: Hull | None = None) -> Tensor:
 
 
 def linear_relaxation(problem: Problem) -> Tensor:
-    """Lower bounds (n,) from the slopes at the centre: CROWN's bound for the ReLU."""
-    return dual_bound(problem, centre_slopes(problem))
+    """Lower bounds (n,) from the lines at the centre: CROWN's bound for the ReLU."""
+    return dual_bound(problem, centre_lines(problem))

@@ -15,9 +15,9 @@ With k roundings gamma(k) * UNDERFLOW > k * 2.3e-308, the largest number that a 
 
 
 def gamma(operations: int) -> float:
-    """gamma_k = k u / (1 - k u): relative error of a sum of products after k roundings.
+    r""":math:`\gamma_k = k u / (1 - k u)`: relative error of a sum of products after k roundings.
 
-        |fl(sum_i a_i b_i) - sum_i a_i b_i| <= gamma_k sum_i |a_i b_i|
+    .. math:: \Big|\mathrm{fl}\Big(\sum_i a_i b_i\Big) - \sum_i a_i b_i\Big| \le \gamma_k \sum_i |a_i b_i|
 
     It doubles k, so that the terms may themselves be rounded and the bound be computed in floats.
 

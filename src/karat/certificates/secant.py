@@ -12,10 +12,13 @@ _BISECTIONS = 24
 
 
 def secant_range(profile: Profile, z: Tensor, low: Tensor, high: Tensor) -> tuple[Tensor, Tensor]:
-    """Smallest and largest (psi(s) - psi(z)) / (s - z) over s in [low, high], from outside.
+    r"""Smallest and largest :math:`(\psi(s) - \psi(z)) / (s - z)` over s in [low, high], from outside.
 
     Args:
-        z, low, high: tensors of one shape, low <= z <= high.
+        profile: psi.
+        z: preactivations at the centre, of any shape.
+        low: lower ends of the intervals, at most z.
+        high: upper ends, at least z.
 
     Returns:
         lower and upper slopes; for low = high = z both are psi'(z) up to rounding.
@@ -32,7 +35,7 @@ def secant_range(profile: Profile, z: Tensor, low: Tensor, high: Tensor) -> tupl
         below, above = _to_the_right(value, derivative, pieces, centre, end, near, profile.size)
         smallest, largest = torch.minimum(smallest, below), torch.maximum(largest, above)
     # The global range is known without rounding.
-    return smallest.clamp_min(profile.slopes[0]), largest.clamp_max(profile.slopes[1])
+    return smallest.clamp_min(profile.steepness[0]), largest.clamp_max(profile.steepness[1])
 
 
 def _slopes_next_to(profile: Profile, z: Tensor, near: Tensor) -> tuple[Tensor, Tensor]:

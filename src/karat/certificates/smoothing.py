@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from scipy import stats
+from scipy import special
 from torch import Tensor
 
 from karat.core.checks import require_integer, require_number
@@ -43,16 +43,22 @@ def smoothed_certificate(
     selection: int = 100,
     p_fail: float = 0.001,
 ) -> SmoothedCertificate:
-    """Certify argmax_k P(f(x + sigma xi) predicts k) by counting votes.
+    r"""Certify :math:`\arg\max_k P(f(x + \sigma \xi) \text{ predicts } k)` by counting votes.
 
-        radius = sigma Phi^-1(p),  p the Clopper-Pearson lower limit of the winner's share at level 1 - p_fail
+    The radius is :math:`\sigma\, \Phi^{-1}(p)`, p the Clopper-Pearson lower limit of the winner's share at
+    level 1 - p_fail.
 
     The winner is chosen from `selection` draws of its own, so the limit is not biased by the choice; p <= 1/2
     abstains.
 
     Args:
         model: returns (n,) or (n, 1) for labels +-1, or logits (n, classes).
-        x: (n, ...).
+        x: (n, ...) samples.
+        sigma: standard deviation of the noise.
+        generator: draws the noise.
+        draws: noisy copies that vote.
+        selection: noisy copies that choose the winner.
+        p_fail: probability, per sample, that its radius is wrong.
 
     Reading: this is another classifier than f, and the statement fails with probability p_fail per sample;
         never put it into the bracket of f. An output of exactly 0 votes for no label.
@@ -72,7 +78,7 @@ def smoothed_certificate(
         limit = clopper_pearson(count, draws, level=1 - 2 * p_fail).low
         predictions.append(winner)
         limits.append(limit)
-        radii.append(sigma * float(stats.norm.ppf(limit)) if limit > 0.5 else 0.0)
+        radii.append(sigma * float(special.ndtri(limit)) if limit > 0.5 else 0.0)
     radius = torch.tensor(radii, dtype=torch.float64)
     votes = torch.tensor(limits, dtype=torch.float64)
     return SmoothedCertificate(torch.tensor(predictions), radius, votes <= 0.5, votes, p_fail)

@@ -22,8 +22,13 @@ class Space:
         unstable: (U,) indices of neurons that are not linear.
         W: (U, k) their weights in the coordinates of the search.
         basis: (d, k) orthonormal, or None if k = d.
-        z, c, low, high, magnitude: (U,) of the unstable neurons.
-        fixed: (k,), const: linear part.
+        z: (U,) preactivations at the centre.
+        c: (U,) output weights.
+        low: (U,) lower ends of the preactivations over the ball.
+        high: (U,) upper ends.
+        magnitude: (U,) what roundings of preactivations are relative to.
+        fixed: (k,) gradient of the linear part.
+        const: its value at the centre.
         ball: of the search coordinates, radius a number.
         residual: (U + 1,) rounding of the change of basis, times tau.
         scale: magnitude of the folded terms.
@@ -65,7 +70,13 @@ class Space:
         return hull_of(self.problem.profile, self.c, low, high)
 
     def bound(self, alpha: Tensor, low: Tensor, high: Tensor) -> Tensor:
-        """The dual bound (N,) of the domains, rounding included."""
+        """The dual bound (N,) of the domains, rounding included.
+
+        Args:
+            alpha: (N, U) slopes of the lines.
+            low: (N, U) lower ends of the domains.
+            high: (N, U) upper ends.
+        """
         h, _ = conjugate(self.problem.profile, self.c, alpha, low, high)
         r = alpha @ self.W + self.fixed
         x = self.problem.x.expand(len(alpha), -1) if self.ball.box is not None else None

@@ -10,15 +10,20 @@ from karat.core.norms import dual_exponent, norm
 
 
 def support(g: Tensor, ball: Ball, x: Tensor | None = None) -> Tensor:
-    """max over the set of <g, delta>, per row, as a dual value and so never below the truth but for rounding.
+    r"""The largest :math:`\langle g, \delta\rangle` in the set, per row.
 
-        ball:             tau |g|_q
-        p = 2 and box:    min over mu > 0 of sum_j max_v (g_j v - mu v^2 / 2) + mu tau^2 / 2, v in the box
-        p = 1 and box:    min over mu >= 0 of sum_j room_j (|g_j| - mu)_+ + mu tau
-        p = inf and box:  sum_j max(g_j low_j, g_j high_j), low and high the ends of the interval of delta_j
+    A dual value, and so never below the truth but for rounding:
+
+    .. math:: \text{ball:} &\quad \tau \|g\|_q \\
+        p = 2 \text{ and box:} &\quad \min_{\mu > 0} \sum_j \max_{v \in \text{box}_j} (g_j v - \mu v^2/2)
+        + \mu \tau^2/2 \\
+        p = 1 \text{ and box:} &\quad \min_{\mu \ge 0} \sum_j \text{room}_j (|g_j| - \mu)_+ + \mu \tau \\
+        p = \infty \text{ and box:} &\quad \sum_j \max(g_j\, \text{low}_j, g_j\, \text{high}_j)
+
+    In the last line low and high are the ends of the interval that ball and box leave to a coordinate.
 
     Args:
-        g: (N, d).
+        g: (N, d) linear forms.
         ball: its tau (N,) or a number.
         x: (N, d), needed with a box.
     """

@@ -29,9 +29,13 @@ class Target:
 
     Args:
         classifier: of the float64 model.
-        x: (n, ...), y: (n,), ball: all in float64.
-        problem: the two-layer problems, or None for a deeper model, then `chain` and `rows` are set.
+        x: (n, ...) samples in float64.
+        y: (n,) labels.
+        ball: norm and radii (n,).
+        problem: the two-layer problems, or None for a deeper model.
         owner: (N,) the sample each problem (or row) belongs to.
+        chain: the layers of a deeper model, else none.
+        rows: (N, outputs) what a deeper model's outputs are combined with into margins, else none.
     """
 
     classifier: Classifier
@@ -45,16 +49,16 @@ class Target:
 
     def part(self, samples: Tensor) -> "Target":
         """The target of some samples (k,), each named once."""
-        place = torch.full((len(self.x),), -1)
-        place[samples] = torch.arange(len(samples))
-        rows = (place[self.owner] >= 0).nonzero().squeeze(1)
+        new_index = torch.full((len(self.x),), -1)
+        new_index[samples] = torch.arange(len(samples))
+        rows = (new_index[self.owner] >= 0).nonzero().squeeze(1)
         return replace(
             self,
             x=self.x[samples],
             y=self.y[samples],
             ball=self.ball.with_tau(self.ball.radius(self.x)[samples]),
             problem=None if self.problem is None else self.problem.rows(rows),
-            owner=place[self.owner[rows]],
+            owner=new_index[self.owner[rows]],
             rows=self.rows[rows] if len(self.rows) else self.rows,
         )
 
@@ -96,7 +100,14 @@ class Target:
 
 
 def target_of(model: Any, x: Tensor, y: Tensor, ball: Ball) -> Target:
-    """Check the arguments of a certification and set it up; every message names what is wrong."""
+    """Check the arguments of a certification and set it up; every message names what is wrong.
+
+    Args:
+        model: karat net or torch.nn.Module.
+        x: (n, ...) samples.
+        y: (n,) labels +-1, or class indices for logits.
+        ball: the allowed perturbations.
+    """
     x, y = _checked(x, y)
     radius = ball.radius(x)
     ball = ball.with_tau(radius)

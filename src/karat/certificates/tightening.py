@@ -35,7 +35,14 @@ class Tightening(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Caps:
-    """In l2 exactly: the ball cut by a half-space is a cap, and only the cosine of two weights matters."""
+    """In l2 exactly: the ball cut by a half-space is a cap, and only the cosine of two weights matters.
+
+    Args:
+        length: (U,) lengths of the weights.
+        cosines: (U, U) between them.
+        tau: radius of the ball.
+        pad: relative error of the bounds.
+    """
 
     length: Tensor
     cosines: Tensor
@@ -43,7 +50,13 @@ class Caps:
     pad: float
 
     def reach(self, neuron: Tensor, side: Tensor, distance: Tensor) -> tuple[Tensor, Tensor]:
-        """See `Tightening`."""
+        """See `Tightening`.
+
+        Args:
+            neuron: (N,) the neurons that are cut.
+            side: (N,) +1 or -1.
+            distance: (N,) of the half-space from the centre.
+        """
         cosine = side.unsqueeze(1) * self.cosines[neuron]
         away = (distance / self.length[neuron]).unsqueeze(1)
         return self.length * self._cap(away, cosine), self.length * self._cap(away, -cosine)
@@ -57,6 +70,12 @@ class Multipliers:
     """In every norm: <w_j, delta> <= max over the ball of <w_j + lam n, delta> - lam distance, lam >= 0.
 
     The maxima depend on the pair of neurons alone, so they are tabulated when a neuron is first cut.
+
+    Args:
+        space: the search space.
+        length: (U,) dual norms of the weights.
+        pad: relative error of the bounds.
+        tables: neuron -> its maxima, filled on the way.
     """
 
     space: Space
@@ -65,7 +84,13 @@ class Multipliers:
     tables: dict[int, Tensor] = field(default_factory=dict)
 
     def reach(self, neuron: Tensor, side: Tensor, distance: Tensor) -> tuple[Tensor, Tensor]:
-        """See `Tightening`."""
+        """See `Tightening`.
+
+        Args:
+            neuron: (N,) the neurons that are cut.
+            side: (N,) +1 or -1.
+            distance: (N,) of the half-space from the centre.
+        """
         table = torch.stack([self._table(i) for i in neuron.tolist()])
         # A ball is symmetric: the mirrored half-space swaps up and down.
         forward = (side > 0).reshape(-1, 1, 1, 1)
@@ -105,10 +130,19 @@ def tightening_of(space: Space) -> Tightening | None:
 
 
 def cap(distance: Tensor, cosine: Tensor, tau: float, pad: float = _PAD) -> Tensor:
-    """max of <v, delta> over |delta| <= tau, <n, delta> >= distance, for unit v with <v, n> = cosine.
+    r"""The largest :math:`\langle v, \delta\rangle` in the part of an l2 ball beyond a half-space.
 
-    tau if the ball's own maximiser obeys the constraint, else the maximum over the circle where both are
-    tight: distance * cosine + sqrt(tau^2 - distance^2) sqrt(1 - cosine^2). Roots are rounded upwards.
+    .. math:: \max \{\langle v, \delta\rangle : \|\delta\| \le \tau,\ \langle n, \delta\rangle \ge t\}
+        \quad \text{for unit vectors with } \langle v, n\rangle = c
+
+    It is tau if the ball's own maximiser obeys the constraint, else the maximum over the circle where both
+    are tight, :math:`t c + \sqrt{\tau^2 - t^2} \sqrt{1 - c^2}`. Roots are rounded upwards.
+
+    Args:
+        distance: t.
+        cosine: c.
+        tau: radius of the ball.
+        pad: relative error charged under the roots.
     """
     inner = (tau * tau - distance.square()).clamp_min(0) + pad * tau * tau
     outer = (1 - cosine.square()).clamp_min(0) + pad

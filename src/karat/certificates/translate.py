@@ -23,7 +23,9 @@ from karat.nets.unaltered import alteration
 
 @dataclass(frozen=True, eq=False)
 class Ridge:
-    """f_j(x) = offset_j + sum_s A_js psi(<w_s, x> + b_s): one row of A for a scalar net, one per logit else.
+    r"""A two-layer net with one or more outputs: one row of A for a scalar net, one per logit else.
+
+    .. math:: f_j(x) = \text{offset}_j + \sum_s A_{js}\, \psi(\langle w_s, x\rangle + b_s)
 
     Args:
         W: (m, d).
@@ -145,6 +147,12 @@ def label_rows(y: Tensor, outputs: int) -> tuple[Tensor, Tensor]:
 
 def problem_of(ridge: Ridge, x: Tensor, y: Tensor, ball: Ball) -> tuple[Problem, Tensor]:
     """The problems of all samples (and rivals), and the sample each belongs to.
+
+    Args:
+        ridge: the net.
+        x: (n, d) samples.
+        y: (n,) labels +-1, or class indices for logits.
+        ball: radii (n,).
 
     Reading: y a_s and differences of logit weights are formed in float64; a difference is rounded once, which
         the error bounds of the problem cover.

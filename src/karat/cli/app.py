@@ -10,7 +10,6 @@ from karat.version import __version__
 app = typer.Typer(
     name="karat",
     help="A laboratory for the theory of robust feature learning: theorems as executable claims.",
-    add_completion=False,
     pretty_exceptions_enable=False,
 )
 app.command()(browse.papers)

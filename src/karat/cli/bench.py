@@ -15,8 +15,9 @@ import typer
 from karat import version
 from karat.cli.errors import BAD_INPUT, Failure
 from karat.cli.options import Json, StorePath
-from karat.cli.output import number, print_json, print_pairs, print_table
+from karat.cli.output import print_json, print_pairs, print_table
 from karat.cli.session import open_store
+from karat.core.texts import number
 
 FIELDS = ("bench", "size", "implementation", "cpu_seconds", "ratio")
 YARDSTICK = "float32 product 1000 x 1000 x 1000"
@@ -31,7 +32,15 @@ def bench(
     store: StorePath = None,
     json: Json = False,
 ) -> None:
-    """Run a benchmark of this clone; its rows also go into the store, for the report."""
+    """Run a benchmark of this clone; its rows also go into the store, for the report.\f
+
+    Args:
+        name: of the benchmark; all are listed without one.
+        quick: small sizes.
+        repeats: rounds over all implementations.
+        store: the store's file.
+        json: print strict JSON.
+    """
     scripts = found_scripts()
     if name is None:
         _list(scripts, json)
@@ -43,15 +52,15 @@ def bench(
         raise Failure(f"`--repeats` must be a whole number >= 1, got {repeats}.", BAD_INPUT)
     rows = measure(scripts[name], quick, repeats)
     known, rate = versions(), _gemm(rows)
-    with open_store(store) as place:
-        place.put_benchmark(name, {"rows": rows, "versions": known, "gemm_gflops": rate, "quick": quick})
+    with open_store(store) as opened:
+        opened.put_benchmark(name, {"rows": rows, "versions": known, "gemm_gflops": rate, "quick": quick})
     if json:
         print_json(rows)
         return
     _print(rows)
     listed = ", ".join(f"{library} {release}" for library, release in known.items())
     gemm = f"{rate:.1f} Gflop/s" if rate else ""
-    print_pairs([("gemm", gemm), ("versions", listed), ("records", str(place.path))])
+    print_pairs([("gemm", gemm), ("versions", listed), ("records", str(opened.path))])
 
 
 def found_scripts() -> dict[str, Path]:
@@ -59,9 +68,9 @@ def found_scripts() -> dict[str, Path]:
     home = Path(version.__file__).parent
     for folder in (home / "_benchmarks", home.parents[1] / "benchmarks"):
         files = sorted(folder.glob("*.py"))
-        found = {file.stem: file for file in files if _is_benchmark(file.read_text(encoding="utf-8"))}
-        if found:
-            return found
+        scripts = {file.stem: file for file in files if _is_benchmark(file.read_text(encoding="utf-8"))}
+        if scripts:
+            return scripts
     return {}
 
 
@@ -71,7 +80,13 @@ def _is_benchmark(text: str) -> bool:
 
 
 def measure(script: Path, quick: bool, repeats: int | None) -> list[dict[str, Any]]:
-    """Run a script in a process of its own, on one thread, and return its rows."""
+    """Run a script in a process of its own, on one thread, and return its rows.
+
+    Args:
+        script: of the benchmark.
+        quick: small sizes.
+        repeats: rounds, None for its own number.
+    """
     command = [sys.executable, str(script), "--json", *(["--quick"] if quick else [])]
     command += [] if repeats is None else ["--repeats", str(repeats)]
     threads = {f"{pool}_NUM_THREADS": "1" for pool in _POOLS}
@@ -105,13 +120,13 @@ def _print(rows: list[dict[str, Any]]) -> None:
 
 def versions() -> dict[str, str]:
     """Return the versions of karat and of the libraries it is compared with, those that are installed."""
-    found = {"karat": version.__version__, "python": sys.version.split()[0]}
+    versions = {"karat": version.__version__, "python": sys.version.split()[0]}
     for library in LIBRARIES:
         try:
-            found[library] = installed(library)
+            versions[library] = installed(library)
         except PackageNotFoundError:
             continue
-    return found
+    return versions
 
 
 def _gemm(rows: list[dict[str, Any]]) -> float | None:

@@ -1,20 +1,18 @@
 """Commands that only look: papers, claims, experiments, show."""
 
-import inspect
-from collections import Counter
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from karat.cli.catalogue import catalogue
 from karat.cli.errors import BAD_INPUT, Failure, bad_input
-from karat.cli.options import Json, PaperKey, StorePath
-from karat.cli.output import number, print_json, print_pairs, print_table, with_interval
+from karat.cli.options import ClaimId, Json, PaperKey, StorePath
+from karat.cli.output import print_json, print_pairs, print_table, with_interval
 from karat.cli.session import open_store
+from karat.core.texts import number
 
 if TYPE_CHECKING:
-    from karat.study.claim import Check
     from karat.study.paper import Paper
 
 
@@ -55,124 +53,91 @@ def claims(
     store: StorePath = None,
     json: Json = False,
 ) -> None:
-    """List the statements of the papers: `executable` ones can be checked, the others are only stated."""
-    from karat import study as layer
+    """List the statements of the papers: `executable` ones can be checked, the others are only stated.\f
+
+    Args:
+        paper: key of one paper; all by default.
+        verdicts: judge them on what the store holds.
+        store: the store's file.
+        json: print strict JSON.
+    """
+    from karat import study
 
     keys = paper_keys(paper)
-    chosen = [statement for statement in layer.STATEMENTS if statement.paper in keys]
+    chosen = [statement for statement in study.STATEMENTS if statement.paper in keys]
     if verdicts:
         _print_verdicts([statement.id for statement in chosen], store, json)
         return
     if json:
-        # What is reported stands in the checks, and behind those stands torch.
-        found = [layer.judge_claim(statement, layer.CHECKS.get(statement.id), []) for statement in chosen]
-        print_json([layer.claim_json(claim) for claim in found])
+        known = catalogue()["claims"]
+        print_json([known[statement.id]["claim"] for statement in chosen])
         return
+    executable = study.executable_ids()
     rows = [
-        [item.id, item.kind, "executable" if item.id in layer.executable_ids() else "stated", item.title]
+        [item.id, item.kind, "executable" if item.id in executable else "stated", item.title]
         for item in chosen
     ]
     print_table(["claim", "kind", "status", "statement"], rows)
 
 
 def _print_verdicts(ids: list[str], store: Path | None, json: bool) -> None:
-    from karat import study as layer
+    from karat import study
     from karat.report.collect import collect
     from karat.study.registry import EXPERIMENTS
 
-    with open_store(store, read_only=True) as place:
-        judged = {item.claim.id: item for item in collect(place, None, layer.CHECKS, EXPERIMENTS).judged}
-    found = [judged[claim_id] for claim_id in ids]
+    with open_store(store, read_only=True) as opened:
+        content = collect(opened, None, study.CHECKS, EXPERIMENTS, others=False)
+    judged = {item.claim.id: item for item in content.judged}
     if json:
-        print_json([layer.claim_json(item.claim) for item in found])
+        print_json([study.claim_json(judged[claim_id].claim) for claim_id in ids])
         return
     rows = []
-    for item in found:
-        claim = item.claim
+    for claim_id in ids:
+        claim = judged[claim_id].claim
         measured = with_interval(claim.measured, claim.interval)
-        rows.append([claim.id, item.verdict, number(claim.predicted), measured, claim.title])
+        rows.append([claim.id, judged[claim_id].verdict, number(claim.predicted), measured, claim.title])
     print_table(["claim", "verdict", "predicted", "measured", "statement"], rows)
 
 
 def experiments(paper: PaperKey = None, json: Json = False) -> None:
     """List the experiments: what `run`, `sweep` and `table` take, and how many claims read each."""
-    from karat import study as layer
-    from karat.study.registry import EXPERIMENTS
-
     keys = paper_keys(paper)
-    readers = Counter(check.name for check in layer.CHECKS.values())
-    chosen = [experiment for experiment in EXPERIMENTS.values() if experiment.paper in keys]
+    chosen = [facts for facts in catalogue()["experiments"].values() if facts["paper"] in keys]
     if json:
-        print_json(
-            [
-                {
-                    "name": e.name,
-                    "paper": e.paper,
-                    "title": e.title,
-                    "part": e.part,
-                    "claims": readers[e.name],
-                }
-                for e in chosen
-            ]
-        )
+        print_json(chosen)
         return
-    print_table(
-        ["experiment", "part", "claims", "question"],
-        [[e.name, e.part, str(readers[e.name]), e.title] for e in chosen],
-    )
+    rows = [[facts["name"], facts["part"], str(facts["claims"]), facts["title"]] for facts in chosen]
+    print_table(["experiment", "part", "claims", "question"], rows)
 
 
-def show(
-    claim_id: Annotated[str, typer.Argument(metavar="ID", help="Such as benign.thm3.1.3.")],
-    json: Json = False,
-) -> None:
+def show(claim_id: ClaimId, json: Json = False) -> None:
     """Show one claim: what the paper says, how it is read, which experiment checks it, where its code is."""
-    from karat import study as layer
+    from karat import study
 
     with bad_input():
-        statement = layer.get_statement(claim_id)
-    check = layer.CHECKS.get(claim_id)
+        statement = study.get_statement(claim_id)
+    claim, check = (catalogue()["claims"][claim_id][part] for part in ("claim", "check"))
     if json:
-        claim = layer.claim_json(layer.judge_claim(statement, check, []))
-        how: dict[str, Any] = {"experiment": None, "reading": "", "scales": []}
-        if check:
-            how = {"experiment": check.name, "reading": check.reading, "scales": check.scales}
-            how |= {"code": _places(check)}
-        print_json(claim | {"ref": statement.ref} | how)
+        unchecked: dict[str, Any] = {"experiment": None, "reading": "", "scales": []}
+        print_json(claim | {"ref": statement.ref} | (check or unchecked))
         return
     pairs = [
         ("claim", statement.id),
         ("statement", statement.title),
         ("kind", statement.kind),
-        ("where", f"{statement.ref} ({layer.PAPERS[statement.paper].title})"),
+        ("where", f"{statement.ref} ({study.PAPERS[statement.paper].title})"),
         ("status", "executable" if check else "stated (no check yet)"),
     ]
     if check:
         pairs += [
-            ("reported", number(check.reported)),
-            ("reading", check.reading),
-            ("experiment", check.name),
-            ("code", ", ".join(_places(check))),
-            ("scales", ", ".join(check.scales)),
+            ("reported", number(claim["reported"])),
+            ("reading", check["reading"]),
+            ("experiment", check["experiment"]),
+            ("code", ", ".join(check["code"])),
+            ("scales", ", ".join(check["scales"])),
             ("to check it", f"karat check {statement.id}"),
         ]
     print_pairs(pairs)
-
-
-def _places(check: "Check") -> list[str]:
-    """Where the statement is judged and where its experiment runs: file and line."""
-    from karat.study.lookup import find_experiment
-
-    found = []
-    for function in (check.evaluate, find_experiment(check.name).run):
-        while isinstance(function, partial):
-            function = function.func
-        code = inspect.unwrap(function).__code__
-        folder = Path(__file__).parents[2]
-        file = Path(code.co_filename)
-        shown = file.relative_to(folder) if file.is_relative_to(folder) else file
-        found.append(f"{shown}:{code.co_firstlineno}")
-    return found
 
 
 def paper_keys(paper: str | None) -> list[str]:

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from karat.cli.errors import BAD_INPUT, Failure, one_line
+from karat.cli.errors import BAD_INPUT, Failure
 from karat.cli.inputs import allow_own_code
+from karat.errors import reason
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -33,7 +34,13 @@ class Radii:
 
 
 def load_net(kind: str, checkpoint: Path | None, trust_pickle: bool) -> Any:
-    """The user's model by name, its weights loaded, or a karat net from the tensors of a file."""
+    """The user's model by name, its weights loaded, or a karat net from the tensors of a file.
+
+    Args:
+        kind: of a karat net, or module:FUNCTION of the user's own.
+        checkpoint: file with its weights.
+        trust_pickle: open files that run code.
+    """
     from karat.nets import NETS
     from karat.nets.loading import load_model, read_state
 
@@ -53,25 +60,38 @@ def load_net(kind: str, checkpoint: Path | None, trust_pickle: bool) -> Any:
     try:
         return NETS[kind](**{name: tensor.double() for name, tensor in tensors.items()})
     except (TypeError, ValueError) as error:
-        raise Failure(
-            f"`{checkpoint}` does not fit `{kind}`: {one_line(error).rstrip('.')}.", BAD_INPUT
-        ) from error
+        raise Failure(f"`{checkpoint}` does not fit `{kind}`: {reason(error)}.", BAD_INPUT) from error
 
 
 def load_inputs(
     data: str, net: Any, samples: int, trust_pickle: bool
 ) -> "tuple[Tensor, Tensor, Tensor, int]":
-    """Samples and labels as the model wants them, which ones they are, and how many there were."""
+    """Samples and labels as the model wants them, which ones they are, and how many there were.
+
+    Args:
+        data: file or name of a set.
+        net: the model.
+        samples: how many are taken.
+        trust_pickle: open files that run code.
+    """
     from karat.data.loading import choose_samples
 
     if samples < 1:
         raise ValueError(f"`--samples` must be a whole number >= 1, got {samples}.")
-    found = choose_samples(data, samples, trust_pickle=trust_pickle)
-    return found.x, _labels(net, found.x, found.y), found.places, found.total
+    chosen = choose_samples(data, samples, trust_pickle=trust_pickle)
+    return chosen.x, _labels(net, chosen.x, chosen.y), chosen.places, chosen.total
 
 
 def read_radii(tau: str | None, taus: str | None, chosen: "Tensor", count: int, trust_pickle: bool) -> Radii:
-    """The radii of `--tau` and `--taus`."""
+    """The radii of `--tau` and `--taus`.
+
+    Args:
+        tau: of `--tau`.
+        taus: of `--taus`.
+        chosen: which samples of the data are certified.
+        count: how many samples the data have.
+        trust_pickle: open files that run code.
+    """
     if tau is None and taus is None:
         raise ValueError("a radius is needed: pass `--tau` or `--taus`.")
     if tau is not None and tau.endswith((".npz", ".pt", ".safetensors")):
@@ -90,10 +110,10 @@ def read_radii(tau: str | None, taus: str | None, chosen: "Tensor", count: int, 
 def _own_radii(path: str, count: int, trust_pickle: bool) -> "Tensor":
     from karat.core.tensor_files import FileError, plain_tensor, read_tensor_file
 
-    found = read_tensor_file(path, trust_pickle=trust_pickle)
-    if not isinstance(found, Mapping) or "tau" not in found:
+    stored = read_tensor_file(path, trust_pickle=trust_pickle)
+    if not isinstance(stored, Mapping) or "tau" not in stored:
         raise FileError(f"`{path}` must hold `tau`, one radius per sample.")
-    radii = plain_tensor(found["tau"], "tau", path)
+    radii = plain_tensor(stored["tau"], "tau", path)
     if radii.shape != (count,):
         raise FileError(f"`tau` of `{path}` must hold {count} radii, got shape {tuple(radii.shape)}.")
     if radii.is_complex() or not bool((radii.double().isfinite() & (radii.double() >= 0)).all()):
@@ -116,8 +136,8 @@ def _labels(net: Any, x: "Tensor", y: "Tensor") -> "Tensor":
     try:
         outputs = count_outputs(net, x.to(kind))
     except (RuntimeError, NotImplementedError, IndexError) as error:
-        reason = " ".join(str(error).split())[:160].rstrip(".")
-        raise ValueError(f"the model cannot take inputs of shape {tuple(x.shape[1:])}: {reason}.") from error
+        shape = tuple(x.shape[1:])
+        raise ValueError(f"the model cannot take inputs of shape {shape}: {reason(error, 200)}.") from error
     return fit_labels(y, outputs)
 
 
@@ -128,20 +148,9 @@ def _numbers(text: str, option: str, most: int | None = None) -> list[float]:
         numbers = []
     good = all(math.isfinite(number) and number >= 0 for number in numbers)
     if not numbers or not good or (most is not None and len(numbers) > most):
-        wanted = "finite numbers >= 0 such as 0.1,0.2" if most is None else "a finite number >= 0 or a file"
-        raise ValueError(f"`{option}` must be {wanted}, got {text!r}.")
+        rule = "finite numbers >= 0 such as 0.1,0.2" if most is None else "a finite number >= 0 or a file"
+        raise ValueError(f"`{option}` must be {rule}, got {text!r}.")
     return numbers
-
-
-def read_box(text: str | None) -> tuple[float, float] | None:
-    """The range of `--box`."""
-    if text is None:
-        return None
-    low, _, high = text.partition(",")
-    try:
-        return float(low), float(high)
-    except ValueError:
-        raise ValueError(f"`--box` must be LOW,HIGH, got {text!r}.") from None
 
 
 def require_paths(figure: Path | None, witnesses: Path | None) -> None:

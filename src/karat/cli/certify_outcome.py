@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from karat.cli.certify_inputs import Radii
-from karat.cli.output import number, print_pairs, print_table
+from karat.cli.output import print_pairs, print_table
+from karat.core.texts import number
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -22,12 +23,13 @@ class Outcome:
     """Everything that was found out.
 
     Args:
-        found: at the main radius, or at the samples' own.
+        certificate: at the main radius, or at the samples' own.
+        radii: that were asked for.
         statuses: one list per radius of the curve.
         least: smallest adversarial radii, if asked for.
     """
 
-    found: "Certificate"
+    certificate: "Certificate"
     radii: Radii
     statuses: "Sequence[Sequence[Status]]"
     least: "RadiusBracket | None"
@@ -40,15 +42,15 @@ class Outcome:
         return [bracket_of(line) for line in self.statuses]
 
     @property
-    def places(self) -> tuple[float, ...]:
+    def shown_radii(self) -> tuple[float, ...]:
         """The radii the brackets belong to; the largest one stands for the samples' own."""
         return self.radii.curve or (self.radii.main,)
 
     def show(self, files: Sequence[Path]) -> None:
         """Print the table and what was left open."""
         rows = []
-        for radius, point in zip(self.places, self.curve, strict=True):
-            name = "own" if self.radii.own is not None else f"{radius:.4g}"
+        for radius, point in zip(self.shown_radii, self.curve, strict=True):
+            name = "own" if self.radii.own is not None else number(radius)
             counts = (point.trials - point.broken - point.ties - point.undecided, point.broken, point.ties)
             ends = (
                 f"[{low:.3f}, {high:.3f}]"
@@ -56,23 +58,24 @@ class Outcome:
             )
             rows.append([name, *map(str, (*counts, point.undecided)), *ends])
         print_table(TITLES, rows)
+        seconds = self.certificate.seconds
         print_pairs(
             [
-                ("samples", f"{len(self.found)}, float64, rounding charged"),
+                ("samples", f"{len(self.certificate)}, float64, rounding charged"),
                 ("undecided", self._undecided()),
                 ("least radius", self._least()),
-                ("time", ", ".join(f"{name} {spent:.2f} s" for name, spent in self.found.seconds.items())),
+                ("time", ", ".join(f"{name} {spent:.2f} s" for name, spent in seconds.items())),
                 ("files", ", ".join(str(path) for path in files)),
             ]
         )
 
     def _undecided(self) -> str:
         """The honest count, with the widest bracket of margins among them."""
-        left = self.found.mask("undecided")
-        if not bool(left.any()):
+        open_samples = self.certificate.mask("undecided")
+        if not bool(open_samples.any()):
             return "none"
-        width = float((self.found.upper - self.found.lower)[left].max())
-        share = f"{int(left.sum())} of {len(self.found)}, counted as not robust"
+        width = float((self.certificate.upper - self.certificate.lower)[open_samples].max())
+        share = f"{int(open_samples.sum())} of {len(self.certificate)}, counted as not robust"
         return f"{share}; widest margin bracket {number(width)}"
 
     def _least(self) -> str:
@@ -85,18 +88,25 @@ class Outcome:
         """Save the picture of the curve."""
         from karat.yours.bracket_figure import bracket_figure, save_figure
 
-        save_figure(bracket_figure(self.places, self.curve, p=p, minimal=self.least), path)
+        save_figure(bracket_figure(self.shown_radii, self.curve, p=p, minimal=self.least), path)
 
     def save(self, path: Path, x: "Tensor", y: "Tensor", chosen: "Tensor") -> None:
-        """Save samples, perturbations, brackets and statuses; `index` says which samples of the data."""
+        """Save samples, perturbations, brackets and statuses.
+
+        Args:
+            path: of the .npz.
+            x: (n, ...) samples.
+            y: (n,) labels.
+            chosen: (n,) which samples of the data these are, saved as `index`.
+        """
         import numpy as np
 
-        arrays = {"x": x, "y": y, "index": chosen, "delta": self.found.delta}
-        arrays |= {"lower": self.found.lower, "upper": self.found.upper}
+        arrays = {"x": x, "y": y, "index": chosen, "delta": self.certificate.delta}
+        arrays |= {"lower": self.certificate.lower, "upper": self.certificate.upper}
         if self.radii.own is not None:
             arrays["tau"] = self.radii.own
         plain: dict[str, Any] = {name: tensor.numpy() for name, tensor in arrays.items()}
-        np.savez(path, status=np.array(self.found.status), **plain)
+        np.savez(path, status=np.array(self.certificate.status), **plain)
 
     def as_json(self) -> dict[str, Any]:
         """Plain values of everything but the perturbations."""
@@ -105,15 +115,15 @@ class Outcome:
 
         entry: dict[str, Any] = {
             "version": __version__,
-            "samples": len(self.found),
-            "counts": {status: self.found.count(status) for status in STATUSES},
-            "status": self.found.status,
-            "lower": self.found.lower.tolist(),
-            "upper": self.found.upper.tolist(),
-            "seconds": self.found.seconds,
+            "samples": len(self.certificate),
+            "counts": {status: self.certificate.count(status) for status in STATUSES},
+            "status": self.certificate.status,
+            "lower": self.certificate.lower.tolist(),
+            "upper": self.certificate.upper.tolist(),
+            "seconds": self.certificate.seconds,
             "curve": [
                 {"radius": radius} | asdict(point)
-                for radius, point in zip(self.places, self.curve, strict=True)
+                for radius, point in zip(self.shown_radii, self.curve, strict=True)
             ],
         }
         if self.least is not None:

@@ -18,29 +18,35 @@ def contract(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Judge the package of a paper: ids, presets, seeds, records, verdicts; runs its tiny sizes."""
+    """Judge the package of a paper: ids, presets, seeds, records, verdicts; runs its tiny sizes.\f
+
+    Args:
+        name: key of a paper, or a package with a PAPER.
+        experiment: run only these.
+        json: print strict JSON.
+    """
     from karat.contract import Fault, judge_paper, paper_at
 
     allow_own_code()
     try:
         paper = paper_at(name)
-        for wanted in experiment or ():
-            if wanted not in paper.experiments:
+        for chosen in experiment or ():
+            if chosen not in paper.experiments:
                 listed = ", ".join(paper.experiments)
-                raise Failure(f"`{name}` has no experiment `{wanted}`; it has {listed}.", BAD_INPUT)
-        found = list(judge_paper(paper, experiment))
+                raise Failure(f"`{name}` has no experiment `{chosen}`; it has {listed}.", BAD_INPUT)
+        faults = list(judge_paper(paper, experiment))
     except LookupError as error:
         raise Failure(str(error.args[0]), BAD_INPUT) from error
     except ValueError as error:
-        found = [Fault(subject=name, rule="package", reason=str(error))]
+        faults = [Fault(subject=name, rule="package", reason=str(error))]
     if json:
-        print_json([vars(fault) for fault in found])
+        print_json([vars(fault) for fault in faults])
     else:
-        rows = [[fault.subject, fault.level, fault.rule, fault.reason] for fault in found]
+        rows = [[fault.subject, fault.level, fault.rule, fault.reason] for fault in faults]
         print_table(["subject", "level", "rule", "what was seen"], rows)
-        if not found:
+        if not faults:
             print(f"`{name}` keeps the contract.")
-    broken = sum(fault.level == "violation" for fault in found)
+    broken = sum(fault.level == "violation" for fault in faults)
     if broken:
         raise Failure(f"`{name}` breaks the contract in {broken} place{'s' if broken > 1 else ''}.")
 

@@ -18,8 +18,8 @@ def parse_duration(text: str | None, option: str) -> float | None:
     """Return seconds; None for None."""
     if text is None:
         return None
-    found = re.fullmatch(r"\s*([0-9]{1,9}(?:\.[0-9]{1,9})?)\s*([smhd]?)\s*", text)
-    seconds = float(found[1]) * _SECONDS[found[2]] if found else 0.0
+    parts = re.fullmatch(r"\s*([0-9]{1,9}(?:\.[0-9]{1,9})?)\s*([smhd]?)\s*", text)
+    seconds = float(parts[1]) * _SECONDS[parts[2]] if parts else 0.0
     if seconds <= 0:
         raise Failure(f"`{option}` must be a time such as 90s, 10m or 2h, got {text!r}.", BAD_INPUT)
     return seconds

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from karat.errors import KaratError, TargetError
+from karat.errors import KaratError, TargetError, one_line
 
 BAD_INPUT = 2
 OTHER = 1
@@ -26,7 +26,7 @@ def bad_input() -> Iterator[None]:
     try:
         yield
     except (ValueError, TypeError, OSError, KaratError) as error:
-        raise Failure(one_line(error), BAD_INPUT) from error
+        raise Failure(_message(error), BAD_INPUT) from error
 
 
 def explain(error: BaseException) -> int:
@@ -42,23 +42,23 @@ def explain(error: BaseException) -> int:
     return code
 
 
-def one_line(error: BaseException) -> str:
-    """Return the message of an error without line breaks."""
+def _message(error: BaseException) -> str:
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename or 'file'}: {error.strerror}."
-    return " ".join(str(error).split()) or type(error).__name__
+    return one_line(error)
 
 
 def _verdict(error: BaseException) -> tuple[str, int]:
     if isinstance(error, Failure):
-        return one_line(error), error.code
+        return _message(error), error.code
     if isinstance(error, KeyboardInterrupt) or type(error).__name__ == "Abort":
         return "interrupted.", INTERRUPTED
     # typer brings click along under changing names: its errors are known by their shape.
     if hasattr(error, "format_message") and hasattr(error, "exit_code"):
-        return " ".join(error.format_message().split()), error.exit_code
+        text = " ".join(error.format_message().split())
+        return text.replace("Value error, ", ""), error.exit_code
     if isinstance(error, TargetError):
-        return one_line(error), BAD_INPUT
+        return _message(error), BAD_INPUT
     if isinstance(error, KaratError | OSError):
-        return one_line(error), OTHER
-    return f"{type(error).__name__}: {one_line(error)} (KARAT_DEBUG=1 shows where.)", OTHER
+        return _message(error), OTHER
+    return f"{type(error).__name__}: {_message(error)} (KARAT_DEBUG=1 shows where.)", OTHER

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -26,7 +26,7 @@ TrustPickle = Annotated[
     typer.Option("--trust-pickle", help="Open checkpoints that run code; only if you trust their maker."),
 ]
 BoxText = Annotated[str | None, typer.Option("--box", metavar="LOW,HIGH", help="Range of the inputs.")]
-Norm = Annotated[str, typer.Option(help="Norm of the ball: 1, 2 or inf.")]
+Norm = Annotated[Literal["1", "2", "inf"], typer.Option(help="Norm of the ball.")]
 
 
 def allow_own_code() -> None:
@@ -39,7 +39,14 @@ def allow_own_code() -> None:
 
 
 def parse_numbers(text: str | None, option: str, names: str, kind: Callable[[str], float]) -> list[float]:
-    """Numbers separated by commas, as many as `names` has; none for None."""
+    """Return numbers separated by commas.
+
+    Args:
+        text: what was given, None for nothing.
+        option: for the message.
+        names: of the numbers, such as "LOW,HIGH": there must be as many.
+        kind: int or float.
+    """
     if text is None:
         return []
     parts = text.split(",")
@@ -53,8 +60,8 @@ def parse_numbers(text: str | None, option: str, names: str, kind: Callable[[str
 
 def parse_box(text: str | None) -> tuple[float, float] | None:
     """The range of `--box`."""
-    found = parse_numbers(text, "--box", "LOW,HIGH", float)
-    return (found[0], found[1]) if found else None
+    ends = parse_numbers(text, "--box", "LOW,HIGH", float)
+    return (ends[0], ends[1]) if ends else None
 
 
 def require_folder(path: Path, option: str) -> Path:

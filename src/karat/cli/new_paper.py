@@ -19,7 +19,7 @@ def write_package(key: str, home: Path) -> None:
         loader=FileSystemLoader(TEMPLATES), undefined=StrictUndefined, keep_trailing_newline=True
     )
     texts = {
-        _place(home, module, name): environment.get_template(name).render(key=key, module=module)
+        _target(home, module, name): environment.get_template(name).render(key=key, module=module)
         for name in environment.list_templates(extensions=["j2"])
     }
     for file, text in texts.items():
@@ -27,6 +27,6 @@ def write_package(key: str, home: Path) -> None:
         file.write_text(text, encoding="utf-8")
 
 
-def _place(home: Path, module: str, template: str) -> Path:
+def _target(home: Path, module: str, template: str) -> Path:
     """Where the text of "package/checks.py.j2" belongs."""
     return home / template.removesuffix(".j2").replace("package/", f"src/{module}/")

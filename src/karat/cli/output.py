@@ -9,6 +9,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from karat.core.texts import number
+
 if TYPE_CHECKING:
     from karat.core.statistics import Interval
 
@@ -37,26 +39,19 @@ def print_table(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
 
 def print_pairs(pairs: Sequence[tuple[str, str]]) -> None:
     """Print names and texts, leaving out the empty ones."""
-    kept = [(name, text) for name, text in pairs if text]
+    filled = [(name, text) for name, text in pairs if text]
     console = Console(highlight=False, soft_wrap=not sys.stdout.isatty())
-    width = max((len(name) for name, _ in kept), default=0) + 2
+    width = max((len(name) for name, _ in filled), default=0) + 2
     grid = Table.grid(padding=(0, 0))
     grid.add_column(width=width, style="bold")
     grid.add_column(overflow="fold")
-    for name, text in kept:
+    for name, text in filled:
         grid.add_row(name, Text(text, style=_COLOURS.get(text, "")))
     if console.is_terminal:
         console.print(grid)
     else:
-        for name, text in kept:
+        for name, text in filled:
             sys.stdout.write(f"{name:<{width}}{text}\n")
-
-
-def number(value: float | str | None) -> str:
-    """Return a number in four digits, a text as it is, nothing for None."""
-    if value is None:
-        return ""
-    return value if isinstance(value, str) else f"{value:.4g}"
 
 
 def with_interval(value: float | None, interval: "Interval | None") -> str:

@@ -9,23 +9,24 @@ from typing import TYPE_CHECKING
 
 from karat.cli.browse import paper_keys
 from karat.cli.duration import CellLimit
-from karat.cli.errors import BAD_INPUT, Failure, bad_input
+from karat.cli.errors import Failure, bad_input
 from karat.cli.inputs import require_folder
 from karat.cli.options import (
-    EngineName,
+    EngineChoice,
     Fresh,
     Json,
     Out,
     PaperKey,
+    Part,
     PartName,
-    ReportScale,
     Scale,
     Scheduler,
     Seeds,
+    ShownScale,
     StorePath,
     Workers,
 )
-from karat.cli.output import number, print_json, print_pairs, print_table, with_interval
+from karat.cli.output import print_json, print_pairs, print_table, with_interval
 from karat.cli.session import (
     bar,
     engine_named,
@@ -34,13 +35,16 @@ from karat.cli.session import (
     require_success,
     resumable,
 )
+from karat.core.texts import number
 
 if TYPE_CHECKING:
     from karat.lab import Engine, RichProgress, Store
     from karat.report.build import Drawn
-    from karat.study.experiment import Cell, Part
+    from karat.study.claim import Claim
+    from karat.study.experiment import Cell
+    from karat.study.experiment import Part as ExperimentPart
 
-_PARTS: dict[str, tuple["Part", ...]] = {
+_PARTS: dict[PartName, tuple["ExperimentPart", ...]] = {
     "theory": ("theory",),
     "images": ("images",),
     "all": ("theory", "images"),
@@ -49,42 +53,55 @@ _PARTS: dict[str, tuple["Part", ...]] = {
 
 def reproduce(
     paper: PaperKey = None,
-    part: PartName = "theory",
+    part: Part = "theory",
     scale: Scale = "quick",
     seeds: Seeds = None,
     store: StorePath = None,
     workers: Workers = None,
-    engine: EngineName = "local",
+    engine: EngineChoice = "local",
     scheduler: Scheduler = None,
     cell_limit: CellLimit = None,
     fresh: Fresh = False,
     out: Out = Path("report"),
     json: Json = False,
 ) -> None:
-    """Run everything behind the executable claims, cheap experiments first, and write the report."""
+    """Run everything behind the executable claims, cheap experiments first, and write the report.\f
+
+    Args:
+        paper: key of one paper; all by default.
+        part: the papers' own data models, deep networks, or all.
+        scale: preset with everything that is not said.
+        seeds: how many instead of the preset's.
+        store: the store's file.
+        workers: processes.
+        engine: what computes.
+        scheduler: address of a Dask scheduler.
+        cell_limit: time after which a cell is stopped.
+        fresh: compute again what other source code has computed.
+        out: folder of the report.
+        json: print strict JSON.
+    """
     from karat import api, study
 
     chosen = engine_named(engine, scheduler, workers, cell_limit)
     keys = paper_keys(paper)
-    if part not in _PARTS:
-        raise Failure(f"`--part` must be one of {', '.join(_PARTS)}, got {part!r}.", BAD_INPUT)
     with bad_input():
         planned = api.plan(keys, scale, seeds, _PARTS[part])
     require_folder(out, "--out")
     if not planned:
         kind = "" if part == "all" else f" of part `{part}`"
         raise Failure(f"no claim{kind} of {', '.join(keys)} can be run at scale `{scale}`.")
-    wanted = [cell for group in planned.values() for cell in group]
-    with open_store(store) as place:
-        pages = _Pages(place, out, scale)
-        mention_other_source(place, wanted, fresh)
-        progress = _progress(planned, scale, place, chosen, fresh)
-        with resumable(place, wanted):
-            found, records = api.reproduce(
+    planned_cells = [cell for group in planned.values() for cell in group]
+    with open_store(store) as opened:
+        pages = _Pages(opened, out, scale)
+        mention_other_source(opened, planned_cells, fresh)
+        progress = _progress(planned, scale, opened, chosen, fresh)
+        with resumable(opened, planned_cells):
+            judged, records = api.reproduce(
                 planned,
                 keys,
                 scale,
-                place,
+                opened,
                 engine=chosen,
                 progress=progress,
                 fresh=fresh,
@@ -92,21 +109,25 @@ def reproduce(
             )
             page = pages.finish()
     if json:
-        print_json({"claims": [study.claim_json(claim) for claim in found], "report": str(page)})
+        print_json({"claims": [study.claim_json(claim) for claim in judged], "report": str(page)})
     else:
-        rows = [
-            [
-                claim.id,
-                claim.verdict or "not run",
-                number(claim.reported),
-                number(claim.predicted),
-                with_interval(claim.measured, claim.interval),
-            ]
-            for claim in found
-        ]
-        print_table(["claim", "verdict", "reported", "predicted", "measured"], rows)
-        print_pairs([("report", str(page)), ("records", str(place.path))])
+        _print(judged, page, opened.path)
     require_success(records)
+
+
+def _print(judged: "Sequence[Claim]", page: Path, store: Path) -> None:
+    rows = [
+        [
+            claim.id,
+            claim.verdict or "not run",
+            number(claim.reported),
+            number(claim.predicted),
+            with_interval(claim.measured, claim.interval),
+        ]
+        for claim in judged
+    ]
+    print_table(["claim", "verdict", "reported", "predicted", "measured"], rows)
+    print_pairs([("report", str(page)), ("records", str(store))])
 
 
 class _Pages:
@@ -143,11 +164,9 @@ def _progress(
 
     each = {name: find_experiment(name).preset(scale).cell_seconds for name in planned}
     missing = {name: len(cells if fresh else store.missing(cells)) for name, cells in planned.items()}
-    seconds, workers = (
-        sum(each[name] * count for name, count in missing.items()),
-        getattr(engine, "workers", 1),
-    )
-    shown = bar()
+    seconds = sum(each[name] * count for name, count in missing.items())
+    workers = getattr(engine, "workers", 1)
+    progress = bar()
     if seconds:
         spans = [timedelta(seconds=max(1, round(s))) for s in (seconds, seconds / max(workers, 1))]
         print(
@@ -155,22 +174,26 @@ def _progress(
             f"{spans[1]} on {workers} workers.",
             file=sys.stderr,
         )
-        shown.expect(lambda record: each[record.experiment], seconds)
-    return shown
+        progress.expect(lambda record: each[record.experiment], seconds)
+    return progress
 
 
 def report(
-    store: StorePath = None, scale: ReportScale = None, out: Out = Path("report"), json: Json = False
+    store: StorePath = None, scale: ShownScale = None, out: Out = Path("report"), json: Json = False
 ) -> None:
-    """Write the report of everything in the store, without running anything; also while a sweep runs."""
-    from karat.report.build import build
-    from karat.study.claim import SCALES
+    """Write the report of everything in the store, without running anything; also while a sweep runs.\f
 
-    if scale is not None and scale not in SCALES:
-        raise Failure(f"`--scale` must be one of {', '.join(SCALES)}, got {scale!r}.", BAD_INPUT)
+    Args:
+        store: the store's file.
+        scale: show this one.
+        out: folder of the report.
+        json: print strict JSON.
+    """
+    from karat.report.build import build
+
     require_folder(out, "--out")
-    with open_store(store, read_only=True) as place:
-        page = build(place, out, scale)
+    with open_store(store, read_only=True) as opened:
+        page = build(opened, out, scale)
     if json:
         print_json({"report": str(page)})
     else:

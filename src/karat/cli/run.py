@@ -1,14 +1,14 @@
 """Commands that run one thing: run, check."""
 
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from karat.cli.duration import CellLimit
 from karat.cli.errors import Failure, bad_input
 from karat.cli.options import (
+    ClaimId,
     Device,
-    EngineName,
+    EngineChoice,
+    ExperimentName,
     Fresh,
     Json,
     Scale,
@@ -18,7 +18,7 @@ from karat.cli.options import (
     StorePath,
     Workers,
 )
-from karat.cli.output import number, print_json, print_pairs, print_table, with_interval
+from karat.cli.output import print_json, print_pairs, print_table, with_interval
 from karat.cli.session import (
     bar,
     engine_named,
@@ -29,88 +29,119 @@ from karat.cli.session import (
     require_success,
     resumable,
 )
+from karat.core.texts import number
 
 if TYPE_CHECKING:
-    from karat.lab.summary import Group
+    from karat.lab.averages import Group
     from karat.study.claim import Claim
 
 
 def run(
-    experiment: Annotated[str, typer.Argument(help="Name, or package.module:ATTRIBUTE of your own.")],
+    experiment: ExperimentName,
     scale: Scale = "quick",
     seeds: Seeds = None,
     settings: Settings = None,
     device: Device = "cpu",
     store: StorePath = None,
     workers: Workers = None,
-    engine: EngineName = "local",
+    engine: EngineChoice = "local",
     scheduler: Scheduler = None,
     cell_limit: CellLimit = None,
     fresh: Fresh = False,
     json: Json = False,
 ) -> None:
-    """Run one experiment; finished cells are stored, and the same command resumes."""
+    """Run one experiment; finished cells are stored, and the same command resumes.\f
+
+    Args:
+        experiment: its name.
+        scale: preset with everything that is not said.
+        seeds: how many instead of the preset's.
+        settings: texts KEY=VALUE.
+        device: cpu or cuda.
+        store: the store's file.
+        workers: processes.
+        engine: what computes.
+        scheduler: address of a Dask scheduler.
+        cell_limit: time after which a cell is stopped.
+        fresh: compute again what other source code has computed.
+        json: print strict JSON.
+    """
     from karat.lab import run_cells
-    from karat.lab.summary import summarise
+    from karat.lab.averages import average_seeds
     from karat.study.experiment import cells
 
     chosen = engine_named(engine, scheduler, workers, cell_limit)
     question = experiment_named(experiment)
     with bad_input():
-        wanted = cells(question, scale, seeds, overrides(question, settings, device))
-    with open_store(store) as place:
-        mention_other_source(place, wanted, fresh)
-        with resumable(place, wanted):
-            records = run_cells(wanted, place, engine=chosen, progress=bar(), fresh=fresh)
-        groups = summarise(records)
+        planned_cells = cells(question, scale, seeds, overrides(question, settings, device))
+    with open_store(store) as opened:
+        mention_other_source(opened, planned_cells, fresh)
+        with resumable(opened, planned_cells):
+            records = run_cells(planned_cells, opened, engine=chosen, progress=bar(), fresh=fresh)
+        groups = average_seeds(records)
         if json:
-            head = {"experiment": question.name, "scale": scale, "store": str(place.path)}
+            head = {"experiment": question.name, "scale": scale, "store": str(opened.path)}
             body = {"cells": list(map(_group_json, groups)), "records": [r.to_dict() for r in records]}
             print_json(head | body)
         else:
             _print_groups(groups)
             curves = sorted({name for r in records for name, v in r.values.items() if isinstance(v, list)})
-            print_pairs([("curves", ", ".join(curves)), ("records", f"{len(records)} in {place.path}")])
+            print_pairs([("curves", ", ".join(curves)), ("records", f"{len(records)} in {opened.path}")])
     require_success(records)
 
 
 def check(
-    claim_id: Annotated[str, typer.Argument(metavar="ID", help="Such as benign.thm3.1.3.")],
+    claim_id: ClaimId,
     scale: Scale = "quick",
     seeds: Seeds = None,
     settings: Settings = None,
     device: Device = "cpu",
     store: StorePath = None,
     workers: Workers = None,
-    engine: EngineName = "local",
+    engine: EngineChoice = "local",
     scheduler: Scheduler = None,
     cell_limit: CellLimit = None,
     fresh: Fresh = False,
     json: Json = False,
 ) -> None:
-    """Check one claim: predicted, measured with its interval over seeds, and the verdict."""
-    from karat import study as layer
+    """Check one claim: predicted, measured with its interval over seeds, and the verdict.\f
+
+    Args:
+        claim_id: its id.
+        scale: preset with everything that is not said.
+        seeds: how many instead of the preset's.
+        settings: texts KEY=VALUE.
+        device: cpu or cuda.
+        store: the store's file.
+        workers: processes.
+        engine: what computes.
+        scheduler: address of a Dask scheduler.
+        cell_limit: time after which a cell is stopped.
+        fresh: compute again what other source code has computed.
+        json: print strict JSON.
+    """
+    from karat import study
 
     with bad_input():
-        statement = layer.get_statement(claim_id)
+        statement = study.get_statement(claim_id)
     from karat.api import check_cells  # after a wrong name was refused: behind it stands torch
     from karat.lab import run_cells
 
     chosen = engine_named(engine, scheduler, workers, cell_limit)
-    test = layer.CHECKS.get(claim_id)
-    if test is None:
+    claim_check = study.CHECKS.get(claim_id)
+    if claim_check is None:
         raise Failure(f"`{claim_id}` is stated but cannot be run yet; `karat claims` shows what can.")
-    question = experiment_named(test.name)
+    question = experiment_named(claim_check.name)
     with bad_input():
-        wanted = check_cells(test, scale, seeds, overrides(question, settings, device))
-    with open_store(store) as place, resumable(place, wanted):
-        mention_other_source(place, wanted, fresh)
-        records = run_cells(wanted, place, engine=chosen, progress=bar(), fresh=fresh)
-    claim = layer.judge_claim(statement, test, records, scale)
+        planned_cells = check_cells(claim_check, scale, seeds, overrides(question, settings, device))
+    with open_store(store) as opened, resumable(opened, planned_cells):
+        mention_other_source(opened, planned_cells, fresh)
+        records = run_cells(planned_cells, opened, engine=chosen, progress=bar(), fresh=fresh)
+    claim = study.judge_claim(statement, claim_check, records, scale)
     if json:
-        print_json(layer.claim_json(claim))
+        print_json(study.claim_json(claim))
     else:
-        print_claim(claim, test.reading)
+        print_claim(claim, claim_check.reading)
     require_success(records)
 
 
@@ -136,12 +167,12 @@ def _print_groups(groups: "list[Group]") -> None:
     settings = list(groups[0].varied) if groups else []
     rows = []
     for group in groups:
-        place = [str(value) for value in group.varied.values()]
+        values = [str(value) for value in group.varied.values()]
         for name, average in group.averages.items():
-            rows.append([*place, name, with_interval(average.mean, average.interval), str(average.seeds)])
+            rows.append([*values, name, with_interval(average.mean, average.interval), str(average.seeds)])
         for status in ("diverged", "failed"):
             if status in group.statuses:
-                rows.append([*place, status, "", str(group.statuses[status])])
+                rows.append([*values, status, "", str(group.statuses[status])])
     print_table([*settings, "value", "mean [95 % interval]", "seeds"], rows)
 
 

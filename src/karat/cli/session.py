@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from karat.cli.duration import parse_duration
 from karat.cli.errors import BAD_INPUT, Failure, bad_input
 from karat.cli.inputs import allow_own_code
-from karat.cli.options import device_settings, parse_settings, require_engine
+from karat.cli.options import EngineName, device_settings, parse_settings, require_engine
 from karat.cli.signals import check, ending
 
 if TYPE_CHECKING:
@@ -48,10 +48,10 @@ def resumable(store: "Store", cells: Sequence["Cell"]) -> Iterator[None]:
         yield
     except KeyboardInterrupt:
         total = len({cell.key for cell in cells})
-        kept = total - len(store.missing(cells))
+        finished = total - len(store.missing(cells))
         word, code = ending()
         message = (
-            f"{word}; {kept} of {total} cells are finished and kept in {store.path}, "
+            f"{word}; {finished} of {total} cells are finished and kept in {store.path}, "
             "the same command resumes."
         )
         raise Failure(message, code) from None
@@ -68,7 +68,13 @@ def experiment_named(name: str) -> "Experiment":
 
 
 def overrides(experiment: "Experiment", settings: list[str] | None, device: str) -> dict[str, Any]:
-    """Return what `--set` and `--device` ask for."""
+    """Return what `--set` and `--device` ask for.
+
+    Args:
+        experiment: whose settings they are.
+        settings: texts KEY=VALUE.
+        device: cpu or cuda.
+    """
     from karat.study.config import hints
 
     known = list(hints(next(iter(experiment.presets.values())).config))
@@ -83,9 +89,16 @@ def bar() -> "RichProgress":
 
 
 def engine_named(
-    name: str, scheduler: str | None, workers: int | None, cell_limit: str | None = None
+    name: EngineName, scheduler: str | None, workers: int | None, cell_limit: str | None = None
 ) -> "Engine":
-    """Return the engine that `--engine`, `--scheduler`, `--workers` and `--cell-limit` ask for."""
+    """Return the engine that `--engine`, `--scheduler`, `--workers` and `--cell-limit` ask for.
+
+    Args:
+        name: of `--engine`.
+        scheduler: of `--scheduler`.
+        workers: of `--workers`.
+        cell_limit: of `--cell-limit`.
+    """
     from karat.lab import Dask
     from karat.lab.pool import Local
     from karat.lab.runner import cores, make_local
@@ -108,7 +121,13 @@ def _say(text: str) -> None:
 
 
 def mention_other_source(store: "Store", cells: Sequence["Cell"], fresh: bool) -> None:
-    """Say in one line if records are taken that other source code has computed."""
+    """Say in one line if records are taken that other source code has computed.
+
+    Args:
+        store: whose records are taken.
+        cells: that are wanted.
+        fresh: whether such records are computed again anyway.
+    """
     from karat.lab import present_sources
 
     count = 0 if fresh else store.stale(cells, present_sources(cells))
@@ -123,7 +142,8 @@ def require_success(records: Sequence["Record"], cells: int | None = None) -> No
     """End with exit code 1 if a cell failed; divergence is a result, failing is not.
 
     Args:
-        records: of all cells, or those that failed out of so many `cells`.
+        records: of all cells, or only of those that failed.
+        cells: how many there were, if not as many as records.
     """
     failed = [record for record in records if record.status == "failed"]
     if failed:

@@ -2,29 +2,29 @@
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal, cast, get_args
 
 import typer
 
 from karat.cli.errors import BAD_INPUT, Failure, bad_input
-from karat.cli.options import Json, StorePath
+from karat.cli.options import Json, Status, StorePath
 from karat.cli.output import print_json, print_pairs, print_table
 from karat.cli.session import open_store
 
 app = typer.Typer(help="Look into the store of finished cells.", no_args_is_help=False)
 
 Name = Annotated[str | None, typer.Argument(help="Only this experiment.")]
-Status = Annotated[str | None, typer.Option(help="Only done, diverged or failed cells.")]
+Format = Literal["csv", "jsonl", "parquet"]
 _SHOWN = 20
 
 
 @app.command("ls")
 def ls(store: StorePath = None, json: Json = False) -> None:
     """List what the store holds of each experiment."""
-    with open_store(store, read_only=True) as place:
-        found = place.summary()
+    with open_store(store, read_only=True) as opened:
+        summaries = opened.summary()
     if json:
-        print_json({"store": str(place.path), "experiments": [vars(row) for row in found]})
+        print_json({"store": str(opened.path), "experiments": [vars(row) for row in summaries]})
         return
     rows = [
         [
@@ -35,7 +35,7 @@ def ls(store: StorePath = None, json: Json = False) -> None:
             f"{row.cpu_seconds:.1f}",
             row.last_saved,
         ]
-        for row in found
+        for row in summaries
     ]
     print_table(["experiment", "done", "diverged", "failed", "cpu s", "last saved"], rows)
 
@@ -48,14 +48,21 @@ def rm(
     store: StorePath = None,
     json: Json = False,
 ) -> None:
-    """Remove records, so that the next run computes them again."""
-    require_status(status)
+    """Remove records, so that the next run computes them again.\f
+
+    Args:
+        experiment: only this one.
+        status: only cells that ended so.
+        everything: remove every record.
+        store: the store's file.
+        json: print strict JSON.
+    """
     if experiment is None and status is None and not everything:
         raise Failure("name an experiment, a --status, or say --all.", BAD_INPUT)
-    with open_store(store, read_only=True) as place:
-        require_experiment(experiment, [row.experiment for row in place.summary()])
-    with open_store(store) as place:
-        count = place.remove(experiment, status)
+    with open_store(store, read_only=True) as opened:
+        require_experiment(experiment, [row.experiment for row in opened.summary()])
+    with open_store(store) as opened:
+        count = opened.remove(experiment, status)
     if json:
         print_json({"removed": count})
     else:
@@ -67,27 +74,33 @@ def export(
     experiment: Name = None,
     status: Status = None,
     kind: Annotated[
-        str | None, typer.Option("--format", help="csv, jsonl or parquet; default as the file's name says.")
+        Format | None, typer.Option("--format", help="Default as the file's name says, or csv.")
     ] = None,
     out: Annotated[Path | None, typer.Option(help="File; default standard output.")] = None,
     store: StorePath = None,
 ) -> None:
-    """Write records as CSV, JSON lines or Parquet."""
+    """Write records as CSV, JSON lines or Parquet.\f
+
+    Args:
+        experiment: only this one.
+        status: only cells that ended so.
+        kind: format of the file.
+        out: file.
+        store: the store's file.
+    """
     from karat.lab import write_csv, write_jsonl, write_parquet
 
     writers = {"csv": write_csv, "jsonl": write_jsonl}
-    require_status(status)
     if kind is None:
-        kind = "csv" if out is None else out.suffix.removeprefix(".").lower()
-        if kind not in {*writers, "parquet"}:
+        ending = "csv" if out is None else out.suffix.removeprefix(".").lower()
+        if ending not in get_args(Format):
             raise Failure(f"`{out}` does not end in .csv, .jsonl or .parquet: say `--format`.", BAD_INPUT)
-    if kind not in {*writers, "parquet"}:
-        raise Failure(f"`--format` must be csv, jsonl or parquet, got {kind!r}.", BAD_INPUT)
+        kind = cast(Format, ending)
     if kind == "parquet" and out is None:
         raise Failure("`--format parquet` needs a file: --out records.parquet.", BAD_INPUT)
-    with open_store(store, read_only=True) as place:
-        require_experiment(experiment, [row.experiment for row in place.summary()])
-        records = place.records(experiment, status=status)
+    with open_store(store, read_only=True) as opened:
+        require_experiment(experiment, [row.experiment for row in opened.summary()])
+        records = opened.records(experiment, status=status)
     if out is None:
         writers[kind](records, sys.stdout)
     elif kind == "parquet":
@@ -96,26 +109,23 @@ def export(
     else:
         with bad_input(), out.open("w", encoding="utf-8", newline="") as stream:
             writers[kind](records, stream)
-    if place.damaged:
-        raise Failure(f"damaged records missing from what was written: {len(place.damaged)}.")
+    if opened.damaged:
+        raise Failure(f"damaged records missing from what was written: {len(opened.damaged)}.")
 
 
 @app.command("verify")
 def verify(store: StorePath = None, json: Json = False) -> None:
     """Check the file and every record; exit code 1 if anything is wrong."""
-    from karat.lab import default_path, inspect
+    from karat.lab.store import default_path
+    from karat.lab.store import verify as find_faults
 
     with bad_input():
-        health = inspect.verify(store or default_path())
+        health = find_faults(store or default_path())
     if json:
         print_json(vars(health) | {"problems": list(health.problems)})
     else:
         sound = "sound" if not health.problems else f"{len(health.problems)} problems"
         pairs = [("schema", str(health.schema)), ("records", str(health.records)), ("store", sound)]
-        if health.without_digest:
-            pairs.append(
-                ("without digest", f"{health.without_digest} records, written before there were any")
-            )
         print_pairs([*pairs, *(("problem", text) for text in health.problems[:_SHOWN])])
     if health.problems:
         raise Failure(f"the store is not sound: {health.problems[0]} `karat store repair` saves what it can.")
@@ -124,18 +134,19 @@ def verify(store: StorePath = None, json: Json = False) -> None:
 @app.command("repair")
 def repair(store: StorePath = None, json: Json = False) -> None:
     """Save the readable records of a damaged store into a new one; the damaged file is kept beside it."""
-    from karat.lab import default_path, inspect
+    from karat.lab.store import default_path, is_sound
+    from karat.lab.store import repair as save_records
 
     path = store or default_path()
     if not path.is_file():
         raise Failure(f"{path}: there is no store here.", BAD_INPUT)
-    if inspect.is_sound(path):
+    if is_sound(path):
         if json:
             print_json({"records": 0, "left": {}, "backup": None})
         else:
             print_pairs([("store", "sound, there is nothing to repair")])
         return
-    salvage = inspect.repair(path)
+    salvage = save_records(path)
     if json:
         print_json(vars(salvage) | {"backup": str(salvage.backup)})
         return
@@ -144,14 +155,6 @@ def repair(store: StorePath = None, json: Json = False) -> None:
         name, reason = next(iter(salvage.left.items()))
         pairs.append(("left out", f"{len(salvage.left)} damaged records, the first: {name}: {reason}"))
     print_pairs([*pairs, ("damaged file", str(salvage.backup))])
-
-
-def require_status(status: str | None) -> None:
-    """Refuse an unknown status."""
-    from karat.study.record import STATUSES
-
-    if status is not None and status not in STATUSES:
-        raise Failure(f"`--status` must be one of {', '.join(STATUSES)}, got {status!r}.", BAD_INPUT)
 
 
 def require_experiment(name: str | None, stored: list[str]) -> None:

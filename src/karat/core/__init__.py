@@ -22,16 +22,18 @@ if TYPE_CHECKING:
     from karat.core.checks import ShapeError
     from karat.core.classifier import Classifier
     from karat.core.divergence import Diverged
+    from karat.core.hinges import HasHinges, Hinges
+    from karat.core.line import HasLine, Line
     from karat.core.losses import LOSSES, Hinge, Logistic, Loss, Squared, ZeroOne
     from karat.core.norms import dual_exponent, norm, two_inf_norm
+    from karat.core.region import Region
     from karat.core.statistics import (
         Estimate,
         Interval,
-        Slope,
-        bootstrap_interval,
+        PowerLaw,
         clopper_pearson,
         crossing_point,
-        log_log_slope,
+        fit_power_law,
         t_interval,
     )
 else:
@@ -45,16 +47,21 @@ __all__ = [
     "Classifier",
     "Diverged",
     "Estimate",
+    "HasHinges",
+    "HasLine",
     "Hinge",
+    "Hinges",
     "Interval",
     "LeakyRelu",
+    "Line",
     "Logistic",
     "Loss",
+    "PowerLaw",
     "Quadratic",
     "QuadraticRelu",
+    "Region",
     "Relu",
     "ShapeError",
-    "Slope",
     "SmoothLeakyRelu",
     "SmoothedRelu",
     "SmoothedTruncatedRelu",
@@ -62,11 +69,10 @@ __all__ = [
     "Squared",
     "TruncatedRelu",
     "ZeroOne",
-    "bootstrap_interval",
     "clopper_pearson",
     "crossing_point",
     "dual_exponent",
-    "log_log_slope",
+    "fit_power_law",
     "norm",
     "t_interval",
     "two_inf_norm",

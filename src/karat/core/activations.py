@@ -6,7 +6,7 @@ from typing import ClassVar, Protocol
 import torch
 from torch import Tensor
 
-from karat.core.checks import require_number
+from karat.core.ranges import Positive, Share, checked
 from karat.core.smoothings import SmoothedRelu as SmoothedRelu
 from karat.core.smoothings import SmoothedTruncatedRelu as SmoothedTruncatedRelu
 
@@ -35,7 +35,7 @@ class Activation(Protocol):
 
 @dataclass(frozen=True)
 class Relu:
-    """max(z, 0). Reading: the derivative at 0 is 0."""
+    r""":math:`\max(z, 0)`. Reading: the derivative at 0 is 0."""
 
     kinks: ClassVar[tuple[float, ...]] = (0.0,)
     piecewise_linear: ClassVar[bool] = True
@@ -50,18 +50,19 @@ class Relu:
 
 
 @dataclass(frozen=True)
+@checked
 class LeakyRelu:
-    """z for z > 0 and slope * z otherwise.
+    r""":math:`\max(z, \gamma z)`: z for z > 0 and slope * z otherwise.
+
+    Args:
+        slope: derivative below zero, between 0 and 1.
 
     Symbols: slope is gamma in benign.
     """
 
-    slope: float
+    slope: Share
     kinks: ClassVar[tuple[float, ...]] = (0.0,)
     piecewise_linear: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        require_number(self.slope, "slope", "LeakyRelu", minimum=0, maximum=1)
 
     def __call__(self, z: Tensor) -> Tensor:
         """max(z, slope * z)."""
@@ -73,24 +74,27 @@ class LeakyRelu:
 
 
 @dataclass(frozen=True)
+@checked
 class SmoothLeakyRelu:
-    """Leaky ReLU with its corner replaced by a parabola on |z| <= 1/smoothness.
+    r"""Leaky ReLU with its corner replaced by a parabola on :math:`|z| \le 1/H`.
 
-        phi(z) = z - q for z >= 1/H,  (1-g)/4 H z^2 + (1+g)/2 z,  g z - q for z <= -1/H,  q = (1-g)/(4H)
+    .. math:: \phi(z) = \begin{cases} z - q & z \ge 1/H \\
+        \tfrac{1-\gamma}{4} H z^2 + \tfrac{1+\gamma}{2} z & |z| \le 1/H \\
+        \gamma z - q & z \le -1/H \end{cases}, \qquad q = \frac{1-\gamma}{4H}
 
-    Symbols: slope is gamma (g), smoothness is H.
+    Args:
+        slope: derivative far below zero.
+        smoothness: bound on the second derivative, up to a factor.
+
+    Symbols: slope is gamma, smoothness is H.
 
     Ref: benign, Eq 1
     """
 
-    slope: float
-    smoothness: float
+    slope: Share
+    smoothness: Positive
     kinks: ClassVar[tuple[float, ...]] = ()
     piecewise_linear: ClassVar[bool] = False
-
-    def __post_init__(self) -> None:
-        require_number(self.slope, "slope", "SmoothLeakyRelu", minimum=0, maximum=1)
-        require_number(self.smoothness, "smoothness", "SmoothLeakyRelu", positive=True)
 
     def __call__(self, z: Tensor) -> Tensor:
         """Three pieces that meet with equal value and slope."""
@@ -107,7 +111,7 @@ class SmoothLeakyRelu:
 
 @dataclass(frozen=True)
 class TruncatedRelu:
-    """min(1, max(z, 0)). Reading: the derivative is 1 on 0 < z < 1 and 0 at both ends.
+    r""":math:`\min(1, \max(z, 0))`. Reading: the derivative is 1 on 0 < z < 1 and 0 at both ends.
 
     Ref: features, Eq 2
     """
@@ -126,7 +130,7 @@ class TruncatedRelu:
 
 @dataclass(frozen=True)
 class QuadraticRelu:
-    """max(z, 0)^2.
+    r""":math:`\max(z, 0)^2`.
 
     Ref: convergence, App C.2
     """
@@ -145,7 +149,7 @@ class QuadraticRelu:
 
 @dataclass(frozen=True)
 class Quadratic:
-    """z^2.
+    r""":math:`z^2`.
 
     Ref: features, Sec E.5
     """
@@ -164,7 +168,7 @@ class Quadratic:
 
 @dataclass(frozen=True)
 class Softplus:
-    """log(1 + exp(z)), an activation whose derivative is Lipschitz, as the two-layer theorem asks.
+    r""":math:`\log(1 + e^z)`, an activation whose derivative is Lipschitz, as the two-layer theorem asks.
 
     Ref: convergence, Asm 5.1
     """

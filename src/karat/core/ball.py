@@ -13,7 +13,7 @@ from karat.core.norms import exponent, norm, per_sample, rows
 
 @dataclass(frozen=True, eq=False)  # a tensor radius has no truth value for the generated comparison
 class Ball:
-    """All perturbations delta with |delta|_p <= tau (and low <= x + delta <= high when a box is given).
+    r"""All perturbations :math:`\|\delta\|_p \le \tau`; with a box x + delta also lies within its bounds.
 
     Args:
         p: 1, 2 or inf.
@@ -74,6 +74,24 @@ class Ball:
             raise ShapeError(f"`tau` of `Ball` holds {len(tau)} radii for {len(x)} samples.")
         return tau.expand(len(x))
 
+    @property
+    def domain(self) -> str | None:
+        """The box in words."""
+        return None if self.box is None else f"the box ({self.box[0]:g}, {self.box[1]:g})"
+
+    def outside(self, moved: Tensor, rounding: float) -> Tensor:
+        """How far perturbed inputs lie outside the box, per sample (n,), beyond what rounding may do.
+
+        Args:
+            moved: (n, ...) the inputs x + delta.
+            rounding: error that is forgiven, as a share of the largest number in the box.
+        """
+        if self.box is None:
+            return moved.new_zeros(len(moved))
+        low, high = self.box
+        beyond = torch.maximum(low - moved, moved - high).flatten(1).amax(dim=1)
+        return beyond - rounding * max(abs(low), abs(high))
+
     def _sides(self, delta: Tensor, x: Tensor | None) -> tuple[Tensor, Tensor]:
         assert self.box is not None
         if x is None:
@@ -104,7 +122,7 @@ class Ball:
         return delta.sign() * threshold_to_budget(size, size, tau).reshape(delta.shape)
 
     def extreme_point(self, g: Tensor, x: Tensor | None = None) -> Tensor:
-        """argmax over the set of <g, delta>, per sample; zero where g is zero.
+        r"""The point of largest :math:`\langle g, \delta\rangle` in the set, per sample; zero where g is.
 
         Reading: for p = 1 the first coordinate of largest |g| takes the whole radius.
         """

@@ -13,15 +13,17 @@ from karat.core.norms import norm
 
 
 def project_to_box_ball(delta: Tensor, tau: Tensor, p: float, low: Tensor, high: Tensor) -> Tensor:
-    """Euclidean projection of each row of delta to {|v|_p <= tau, low <= v <= high}.
+    """Euclidean projection of each row of delta to ball and box.
 
     The Lagrangian of the norm constraint separates over coordinates: magnitudes become min(s size, room)
-    for p = 2 and clip(size - level, 0, room) for p = 1, at the s or level that meets the budget.
+    for p = 2 and clip(size - threshold, 0, room) for p = 1, at the s or threshold that meets the budget.
 
     Args:
         delta: (n, d) points.
-        low, high: (n, d) with low <= 0 <= high.
         tau: (n,) radii.
+        p: 1, 2 or inf.
+        low: (n, d) lower bounds, at most 0.
+        high: (n, d) upper bounds, at least 0.
     """
     if p == math.inf:
         bound = tau.unsqueeze(1)
@@ -36,10 +38,17 @@ def project_to_box_ball(delta: Tensor, tau: Tensor, p: float, low: Tensor, high:
 
 
 def maximise_linear(g: Tensor, tau: Tensor, p: float, low: Tensor, high: Tensor) -> Tensor:
-    """argmax of <g, v> over {|v|_p <= tau, low <= v <= high}, row by row; a zero of g stays at zero.
+    r"""The v of largest :math:`\langle g, v\rangle` in ball and box, row by row; a zero of g stays at zero.
 
     p = inf: every coordinate goes to its own end. p = 2: |v| = min(s |g|, room) with the largest s allowed.
     p = 1: the budget goes to the coordinates of largest |g| first, each up to its room.
+
+    Args:
+        g: (n, d) linear forms.
+        tau: (n,) radii.
+        p: 1, 2 or inf.
+        low: (n, d) lower bounds, at most 0.
+        high: (n, d) upper bounds, at least 0.
     """
     bound = tau.unsqueeze(1)
     room = torch.where(g > 0, high, -low)
@@ -60,6 +69,11 @@ def scale_to_budget(size: Tensor, room: Tensor, tau: Tensor) -> Tensor:
 
     Coordinates over their room are fixed there and s is solved again for the free ones. A fixed coordinate
     gives budget back, so s only grows and the fixed ones stay fixed: at most d rounds, a few in practice.
+
+    Args:
+        size: (n, d) what the coordinates ask for, at least 0.
+        room: (n, d) how far they may go.
+        tau: (n,) radii.
     """
     free = size > 0
     fixed = torch.where(free, room, 0)
@@ -79,10 +93,15 @@ def scale_to_budget(size: Tensor, room: Tensor, tau: Tensor) -> Tensor:
 
 
 def threshold_to_budget(size: Tensor, room: Tensor, tau: Tensor) -> Tensor:
-    """clip(size - level, 0, room) at the smallest level >= 0 for which every row sums to at most tau.
+    """clip(size - threshold, 0, room) at the smallest threshold >= 0 for which every row sums to at most tau.
 
-    As the level falls a coordinate starts to grow at `size` and stops at `size - room`. Between these sorted
-    corners the sum is linear, so walking down them brackets the level and a division finds it.
+    As the threshold falls a coordinate starts to grow at `size` and stops at `size - room`. Between these
+    sorted corners the sum is linear, so walking down them encloses the threshold and a division finds it.
+
+    Args:
+        size: (n, d) what the coordinates ask for, at least 0.
+        room: (n, d) how far they may go.
+        tau: (n,) budgets.
     """
     bound = tau.unsqueeze(1)
     corners, order = torch.cat([size, (size - room).clamp_min(0)], dim=1).sort(
@@ -91,11 +110,11 @@ def threshold_to_budget(size: Tensor, room: Tensor, tau: Tensor) -> Tensor:
     starts = (order < size.shape[1]).to(size.dtype)
     growing = (2 * starts - 1).cumsum(dim=1)
     gaps = corners - torch.nn.functional.pad(corners[:, 1:], (0, 1))
-    sums = (growing * gaps).cumsum(dim=1)  # the row's sum when the level has come down to the next corner
+    sums = (growing * gaps).cumsum(dim=1)  # the row's sum when the threshold has come down to the next corner
     index = (sums <= bound).sum(dim=1, keepdim=True).clamp_max(sums.shape[1] - 1)
     before = torch.where(index > 0, sums.gather(1, (index - 1).clamp_min(0)), 0)
     climb = (bound - before) / growing.gather(1, index).clamp_min(1)
-    # size - corner is exact where it matters; size - level would lose all digits of a small tau.
+    # size - corner is exact where it matters; size - threshold would lose all digits of a small tau.
     point = torch.minimum((size - corners.gather(1, index) + climb).clamp_min(0), room)
     clipped = torch.minimum(size, room)
     point = torch.where(clipped.sum(dim=1, keepdim=True) <= bound, clipped, point)

@@ -1,14 +1,13 @@
 """The perturbations that keep a unit vector on the unit sphere: a spherical cap around every sample."""
 
 import math
-from dataclasses import dataclass, replace
-from typing import ClassVar, cast
+from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 from scipy.special import betainc, betaincinv
 from torch import Tensor
 
-from karat.core.ball import Ball
 from karat.core.checks import require_labels, require_number, require_shape
 
 _UNIT = 1e-4
@@ -17,14 +16,13 @@ _UNIT = 1e-4
 
 @dataclass(frozen=True)
 class Cap:
-    """All delta with |x + delta|_2 = 1 and |delta|_2 <= tau, for |x|_2 = 1.
+    r"""All :math:`\delta` with :math:`\|x + \delta\|_2 = 1` and :math:`\|\delta\|_2 \le \tau`, around unit x.
 
-    In angles the set is {u : angle(u, x) <= 2 arcsin(tau/2)}. It is no ball: every operation needs x, and
-    projections end on the sphere.
+    In angles it is the set :math:`\{u : \angle(u, x) \le 2 \arcsin(\tau/2)\}`. It is no ball: every operation
+    needs x, and projections end on the sphere.
 
     Args:
         tau: chordal radius in [0, 2]; 2 is the whole sphere.
-        box: always none.
 
     >>> Cap(2.5)
     Traceback (most recent call last):
@@ -35,8 +33,8 @@ class Cap:
     """
 
     tau: float
-    box: None = None
     p: ClassVar[float] = 2.0
+    box: ClassVar[None] = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "tau", require_number(self.tau, "tau", "Cap", minimum=0, maximum=2))
@@ -46,9 +44,23 @@ class Cap:
         """Largest angle between x and x + delta."""
         return 2 * math.asin(self.tau / 2)
 
-    def with_tau(self, tau: float) -> "Cap":
+    @property
+    def domain(self) -> str:
+        """The sphere in words."""
+        return "the unit sphere"
+
+    def outside(self, moved: Tensor, rounding: float) -> Tensor:
+        """How far perturbed inputs lie off the unit sphere, per sample (n,), beyond what rounding may do.
+
+        Args:
+            moved: (n, d) the inputs x + delta.
+            rounding: error that is forgiven, on top of how far x itself may be off.
+        """
+        return (torch.linalg.vector_norm(moved, dim=1) - 1).abs() - _UNIT - rounding
+
+    def with_tau(self, tau: float | Tensor) -> "Cap":
         """The same set with another radius."""
-        return replace(self, tau=tau)
+        return Cap(require_number(tau, "tau", "Cap"))
 
     def radius(self, x: Tensor) -> Tensor:
         """The chordal radius of every sample of x, shape (n,)."""
@@ -96,19 +108,18 @@ class Cap:
         over = torch.linalg.vector_norm(delta, dim=1) - self.tau
         if x is None:
             return over
-        off = (torch.linalg.vector_norm(x + delta, dim=1) - 1).abs() - _UNIT
-        return torch.maximum(over, off)
-
-
-def cap(tau: float) -> Ball:
-    """A cap where a `Ball` is asked for: attacks and adversaries use nothing but what the two share."""
-    return cast(Ball, Cap(tau))
+        return torch.maximum(over, self.outside(x + delta, 0.0))
 
 
 def require_compatible(x: Tensor, y: Tensor, tau: float) -> None:
-    """Refuse caps of points with different labels that meet, naming the two offending points.
+    r"""Refuse caps of points with different labels that meet, naming the two offending points.
 
-    Caps of angle 2 arcsin(tau/2) meet when the angle between their centres is at most twice that.
+    Caps of angle :math:`2 \arcsin(\tau/2)` meet when the angle between their centres is at most twice that.
+
+    Args:
+        x: (n, d) unit vectors.
+        y: (n,) labels +-1.
+        tau: chordal radius of the caps.
 
     Ref: convergence, Def 3.1
     """

@@ -56,24 +56,30 @@ def require_number(
     ]
     stated = [(sign, end, fits) for sign, end, fits in rules if end is not None]
     if not math.isfinite(number) or not all(fits(number, end) for _, end, fits in stated):
-        wanted = " and ".join(f"{sign} {end:g}" for sign, end, _ in stated)
-        raise ValueError(f"`{name}` of `{owner}` must be {f'a finite number {wanted}'.strip()}, got {value}.")
+        rule = " and ".join(f"{sign} {end:g}" for sign, end, _ in stated)
+        raise ValueError(f"`{name}` of `{owner}` must be {f'a finite number {rule}'.strip()}, got {value}.")
     return number
 
 
 def require_integer(value: Any, name: str, owner: str, *, minimum: int | None = None) -> int:
     """Return `value` as an int if it is a whole number at least `minimum`.
 
+    Args:
+        value: what was given.
+        name: of the argument, for the message.
+        owner: of the argument, for the message.
+        minimum: the least value allowed.
+
     >>> require_integer(0, "d", "NoisyMixture", minimum=1)
     Traceback (most recent call last):
     ...
     ValueError: `d` of `NoisyMixture` must be a whole number >= 1, got 0.
     """
-    wanted = "a whole number" + (f" >= {minimum}" if minimum is not None else "")
+    rule = "a whole number" + (f" >= {minimum}" if minimum is not None else "")
     if isinstance(value, bool) or not isinstance(value, Integral):
-        raise TypeError(f"`{name}` of `{owner}` must be {wanted}, got {value!r}.")
+        raise TypeError(f"`{name}` of `{owner}` must be {rule}, got {value!r}.")
     if minimum is not None and value < minimum:
-        raise ValueError(f"`{name}` of `{owner}` must be {wanted}, got {value}.")
+        raise ValueError(f"`{name}` of `{owner}` must be {rule}, got {value}.")
     return int(value)
 
 
@@ -108,6 +114,11 @@ def require_settings(config: Any, *, infinite: Collection[str] = ()) -> None:
 def require_share(value: Any, name: str, owner: str) -> float:
     """Return `value` as a float if it lies strictly between 0 and 1.
 
+    Args:
+        value: what was given.
+        name: of the argument, for the message.
+        owner: of the argument, for the message.
+
     >>> require_share(1, "p_fail", "Config")
     Traceback (most recent call last):
     ...
@@ -122,6 +133,11 @@ def require_share(value: Any, name: str, owner: str) -> float:
 def require_even(value: Any, name: str, owner: str) -> int:
     """Return the number of neurons as an int if it is even and at least 2.
 
+    Args:
+        value: what was given.
+        name: of the argument, for the message.
+        owner: of the argument, for the message.
+
     >>> require_even(7, "m", "paired")
     Traceback (most recent call last):
     ...
@@ -135,6 +151,12 @@ def require_even(value: Any, name: str, owner: str) -> int:
 def require_choice(value: Any, name: str, owner: str, choices: Collection[Any]) -> Any:
     """Return `value` if it is one of `choices`; the message lists them.
 
+    Args:
+        value: what was given.
+        name: of the argument, for the message.
+        owner: of the argument, for the message.
+        choices: what is allowed.
+
     >>> require_choice("l3", "norm", "Ball", ["l1", "l2"])
     Traceback (most recent call last):
     ...
@@ -147,7 +169,12 @@ def require_choice(value: Any, name: str, owner: str, choices: Collection[Any]) 
 
 
 def require_shape(tensor: Tensor, name: str, shape: tuple[int | None, ...]) -> Tensor:
-    """Return `tensor` if its shape matches, `None` standing for any length.
+    """Return `tensor` if its shape matches.
+
+    Args:
+        tensor: what was given.
+        name: of the argument, for the message.
+        shape: what it must be, `None` standing for any length.
 
     >>> import torch
     >>> require_shape(torch.zeros(3, 2), "x", (None, 5))
@@ -161,9 +188,9 @@ def require_shape(tensor: Tensor, name: str, shape: tuple[int | None, ...]) -> T
         want is None or have == want for have, want in zip(tensor.shape, shape, strict=True)
     )
     if not fits:
-        wanted = "(" + ", ".join("*" if want is None else str(want) for want in shape)
-        wanted += ",)" if len(shape) == 1 else ")"
-        raise ShapeError(f"`{name}` must have shape {wanted}, got {tuple(tensor.shape)}.")
+        rule = "(" + ", ".join("*" if want is None else str(want) for want in shape)
+        rule += ",)" if len(shape) == 1 else ")"
+        raise ShapeError(f"`{name}` must have shape {rule}, got {tuple(tensor.shape)}.")
     return tensor
 
 

@@ -4,7 +4,18 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 import numba
+import numpy as np
+from numpy.typing import NDArray
 from torch import Tensor
+
+Array = NDArray[np.floating]
+"""What compiled code works on: float32 or float64."""
+
+Indices = NDArray[np.int64]
+"""Positions in an array."""
+
+Number = float | np.floating
+"""One number, in compiled code of the type of its array."""
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 

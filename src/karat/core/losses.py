@@ -21,7 +21,7 @@ class Loss(Protocol):
 
 @dataclass(frozen=True)
 class Logistic:
-    """log(1 + exp(-margin)), finite and exact to rounding at any margin.
+    r""":math:`\log(1 + e^{-\text{margin}})`, finite and exact to rounding at any margin.
 
     >>> Logistic()(torch.tensor([-1e4, 0.0, 1e4], dtype=torch.float64)).tolist()
     [10000.0, 0.6931471805599453, 0.0]
@@ -38,7 +38,7 @@ class Logistic:
 
 @dataclass(frozen=True)
 class Hinge:
-    """max(1 - margin, 0).
+    r""":math:`\max(1 - \text{margin}, 0)`.
 
     Reading: the derivative at margin 1 is -1; features' indicator is y g <= 1.
 
@@ -56,7 +56,7 @@ class Hinge:
 
 @dataclass(frozen=True)
 class Squared:
-    """(1 - margin)^2 / 2, which is (f - y)^2 / 2 for labels +-1."""
+    r""":math:`(1 - \text{margin})^2 / 2`, which is :math:`(f - y)^2 / 2` for labels +-1."""
 
     def __call__(self, margin: Tensor) -> Tensor:
         """Half the squared distance of the margin from 1."""

@@ -27,7 +27,7 @@ def exponent(p: Any) -> float:
 
 
 def dual_exponent(p: float) -> float:
-    """Exponent q of the dual norm, 1/p + 1/q = 1.
+    r"""Exponent q of the dual norm, :math:`1/p + 1/q = 1`.
 
     >>> dual_exponent(1.0), dual_exponent(2.0)
     (inf, 2.0)
@@ -36,7 +36,7 @@ def dual_exponent(p: float) -> float:
 
 
 def norm(x: Tensor, p: float) -> Tensor:
-    """The l_p norm of every sample.
+    r"""The norm :math:`\|x_i\|_p` of every sample.
 
     Args:
         x: (n, ...) tensor; everything after the first axis is one vector.
@@ -60,6 +60,14 @@ def norm(x: Tensor, p: float) -> Tensor:
     return torch.linalg.vector_norm(flat / scale.unsqueeze(1), dim=1) * scale
 
 
+def unit(x: Tensor, p: float) -> Tensor:
+    """x / |x|_p per sample; zero stays zero, and tiny vectors do not underflow."""
+    top = norm(x, torch.inf)
+    scaled = x / per_sample(torch.where(top > 0, top, 1.0), x)
+    size = norm(scaled, p)
+    return scaled / per_sample(torch.where(size > 0, size, 1.0), x)
+
+
 def rows(x: Tensor) -> Tensor:
     """View (n, ...) samples as the rows of a matrix."""
     return x.flatten(1) if x.dim() > 1 else x.unsqueeze(1)
@@ -71,7 +79,7 @@ def per_sample(values: Tensor, like: Tensor) -> Tensor:
 
 
 def two_inf_norm(W: Tensor) -> Tensor:
-    """Largest Euclidean norm of a neuron's incoming weights, max_s |w_s|_2.
+    r"""Largest Euclidean norm of a neuron's incoming weights, :math:`\max_s \|w_s\|_2`.
 
     Symbols: lazy writes neurons as columns of W; here a row is a neuron.
 

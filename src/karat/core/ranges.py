@@ -99,7 +99,8 @@ def _check_settings(instance: Any) -> None:
 
 
 def _with_check(kind: type[T], check: Callable[[Any], None]) -> type[T]:
-    own: Callable[[Any], None] | None = vars(kind).get("__post_init__")
+    # Its own or an inherited one: what the fields of a parent must fulfil together holds for its children.
+    own: Callable[[Any], None] | None = getattr(kind, "__post_init__", None)
 
     def check_all(self: Any) -> None:
         check(self)

@@ -1,12 +1,12 @@
-"""Intervals that stay valid when seeds are added until the answer is clear (confidence sequences).
+r"""Intervals that stay valid when seeds are added until the answer is clear (confidence sequences).
 
 Each interval covers the mean with the stated probability at all numbers of seeds at once,
 
-    P(mean in I_n for every n) >= level,
+.. math:: P(\mu \in I_n \text{ for every } n) \ge \text{level},
 
 so looking after every seed and stopping for any reason costs no coverage. All of them invert a test
-martingale E_n(mean), E_0 = 1, by Ville's inequality: I_n = {mean : E_n(mean) < 1 / (1 - level)}. None depends
-on the order of the values.
+martingale :math:`E_n(\mu)` with :math:`E_0 = 1` by Ville's inequality:
+:math:`I_n = \{\mu : E_n(\mu) < 1 / (1 - \text{level})\}`. None depends on the order of the values.
 """
 
 import math
@@ -28,10 +28,10 @@ _EDGE = 1e-12
 
 
 def anytime_t_interval(values: Sequence[float], level: float = 0.95) -> Interval:
-    """Interval for the mean of Gaussian values of unknown variance, valid at every number of values.
+    r"""Interval for the mean of Gaussian values of unknown variance, valid at every number of values.
 
-        E_n(mu) = sqrt(g) ((1 + T) / (1 + g T))^(n/2),   T = n (mean - mu)^2 / sum (x - mean)^2,
-        g = 1 / (1 + n SPREAD^2)
+    .. math:: E_n(\mu) = \sqrt g \Big(\frac{1 + T}{1 + g T}\Big)^{n/2}, \quad
+        T = \frac{n (\bar x - \mu)^2}{\sum (x_i - \bar x)^2}, \quad g = \frac{1}{1 + n\, \text{SPREAD}^2},
 
     the scale-invariant likelihood ratio with a Gaussian mixture over the effect size.
 
@@ -50,9 +50,14 @@ def anytime_t_interval(values: Sequence[float], level: float = 0.95) -> Interval
 
 
 def anytime_proportion_interval(successes: int, trials: int, level: float = 0.95) -> Interval:
-    """Interval for a probability from independent yes-or-no outcomes, valid at every number of trials.
+    r"""Interval for a probability from independent yes-or-no outcomes, valid at every number of trials.
 
-        E_n(p) = B(s + 1/2, n - s + 1/2) / B(1/2, 1/2) / (p^s (1 - p)^(n - s))
+    .. math:: E_n(p) = \frac{B(s + \frac12, n - s + \frac12)}{B(\frac12, \frac12)\; p^s (1 - p)^{n - s}}
+
+    Args:
+        successes: s.
+        trials: n.
+        level: probability of covering the truth at every n at once.
 
     Reading: Robbins' mixture over a Jeffreys prior; no approximation.
 
@@ -80,9 +85,11 @@ def anytime_proportion_interval(successes: int, trials: int, level: float = 0.95
 
 
 def anytime_bounded_interval(values: Sequence[float], level: float = 0.95) -> Interval:
-    """Interval for the mean of any independent values in [0, 1], valid at every number of values.
+    r"""Interval for the mean of any independent values in [0, 1], valid at every number of values.
 
-        E_n(m) = average over bets u of prod_i (1 + u (x_i - m) / m), and its mirror image for the upper end
+    The martingale for the lower end averages over bets u; the upper end is its mirror image.
+
+    .. math:: E_n(m) = \frac{1}{|U|} \sum_{u \in U} \prod_i \Big(1 + u\, \frac{x_i - m}{m}\Big)
 
     Nothing is assumed about the distribution, so a rare outlier that no seed has shown so far is allowed for:
     far fewer cells can be decided than with `anytime_t_interval`.
@@ -107,11 +114,11 @@ def _checked(values: Sequence[float], level: float) -> np.ndarray:
 
 def _lower_end(array: np.ndarray, level: float) -> float:
     """Largest m that the bets on a larger mean refute."""
-    wanted = math.log(2 / (1 - level))
+    threshold = math.log(2 / (1 - level))
 
     def excess(m: float) -> float:
         wealth = np.log1p(np.outer(_BETS, array / m - 1)).sum(axis=1)
-        return float(logsumexp(wealth)) - math.log(len(_BETS)) - wanted
+        return float(logsumexp(wealth)) - math.log(len(_BETS)) - threshold
 
     top = min(max(float(array.mean()), _EDGE), 1 - _EDGE)
     return _root(excess, _EDGE, top) if excess(_EDGE) > 0 else 0.0

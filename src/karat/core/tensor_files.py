@@ -52,13 +52,13 @@ def read_tensor_file(path: str | Path, *, trust_pickle: bool = False) -> Any:
     return _read_torch(path, trust_pickle)
 
 
-def tensors_of(found: Any, path: str | Path) -> dict[str, Tensor]:
+def tensors_of(content: Any, path: str | Path) -> dict[str, Tensor]:
     """The named tensors of what a file holds; anything else in it is an error."""
-    if not isinstance(found, Mapping) or not all(isinstance(name, str) for name in found):
-        raise FileError(f"`{path}` must hold tensors by name, got {type(found).__name__}.")
-    if not found:
+    if not isinstance(content, Mapping) or not all(isinstance(name, str) for name in content):
+        raise FileError(f"`{path}` must hold tensors by name, got {type(content).__name__}.")
+    if not content:
         raise FileError(f"`{path}` must hold tensors by name; it is empty.")
-    tensors = {name: plain_tensor(value, name, path) for name, value in found.items()}
+    tensors = {name: plain_tensor(value, name, path) for name, value in content.items()}
     require_affordable(sum(tensor.nbytes for tensor in tensors.values()), path)
     return tensors
 

@@ -7,7 +7,7 @@ from karat.core.checks import require_integer
 
 
 def cube(D: int, dtype: torch.dtype = torch.float64) -> Tensor:
-    """All 2^D points of {-1, +1}^D; row r has -1 where the binary digit of r is one.
+    r"""All :math:`2^D` points of :math:`\{-1, +1\}^D`; row r has -1 where the binary digit of r is one.
 
     >>> cube(2).tolist()
     [[1.0, 1.0], [-1.0, 1.0], [1.0, -1.0], [-1.0, -1.0]]
@@ -18,7 +18,7 @@ def cube(D: int, dtype: torch.dtype = torch.float64) -> Tensor:
 
 
 def parity_correlations(values: Tensor) -> Tensor:
-    """E[f(z) prod_{j in A} z_j] over the cube for every A, by the fast transform.
+    r""":math:`\mathbb{E}\big[f(z) \prod_{j \in A} z_j\big]` over the cube for every A, by the fast transform.
 
     Args:
         values: (2^D, ...) functions on the points of `cube`, one per trailing index.

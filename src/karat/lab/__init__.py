@@ -10,11 +10,11 @@ if TYPE_CHECKING:
     from karat.lab.cluster import Dask
     from karat.lab.engine import Engine, Inline
     from karat.lab.export import write_csv, write_jsonl, write_parquet
-    from karat.lab.overview import Summary
     from karat.lab.pool import Local
     from karat.lab.progress import Progress, RichProgress, Silent
     from karat.lab.runner import iterate, present_sources, run_cells
-    from karat.lab.store import Store, default_path
+    from karat.lab.store.overview import Summary
+    from karat.lab.store.store import Store, default_path
     from karat.lab.sweep import Outcome, Sweep, run_sweep
 else:
     __getattr__, __dir__ = attach(__name__)

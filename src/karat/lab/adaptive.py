@@ -4,9 +4,10 @@ import heapq
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
-from karat.core.checks import require_choice, require_integer, require_number
+from karat.core.checks import require_number
+from karat.core.ranges import Count, checked
 from karat.core.sequential import (
     anytime_bounded_interval,
     anytime_proportion_interval,
@@ -33,6 +34,7 @@ METHODS: dict[str, str] = {
 
 
 @dataclass(frozen=True, kw_only=True)
+@checked
 class Target:
     """The question a sweep asks of every config: is the mean of a value above or below a level?
 
@@ -49,12 +51,10 @@ class Target:
     level: float
     confidence: float = 0.95
     assume: Assumption = "gaussian"
-    least: int = 3
+    least: Count = 3
 
     def __post_init__(self) -> None:
         require_number(self.level, "level", "Target")
-        require_choice(self.assume, "assume", "Target", get_args(Assumption))
-        require_integer(self.least, "least", "Target", minimum=1)
         Interval(0.0, 1.0, self.confidence)
 
     @property
@@ -92,7 +92,13 @@ class Target:
 
 @dataclass(frozen=True, kw_only=True)
 class Decision:
-    """What is known of a config; the interval is None before there is one."""
+    """What is known of a config; the interval is None before there is one.
+
+    Args:
+        side: of the level, `open` while it is not known.
+        interval: of the mean, None before there is one.
+        seeds: it rests on.
+    """
 
     side: Side
     interval: Interval | None
@@ -121,19 +127,19 @@ class Adaptive:
             self._keep(record)
         for key in self._firsts:
             self._decide(key)
-        self._line = [(len(self._asked[key]), place, key) for place, key in enumerate(self._firsts)]
+        self._line = [(len(self._asked[key]), position, key) for position, key in enumerate(self._firsts)]
         heapq.heapify(self._line)
 
     def __call__(self) -> Cell | None:
         """Return the next cell worth computing; None when every config is decided, full or on its way."""
         while self._line:
-            _, place, key = heapq.heappop(self._line)
+            _, position, key = heapq.heappop(self._line)
             asked = self._asked[key]
             if self.decisions[key].side != "open" or len(asked) >= self._seeds:
                 continue
             seed = next(seed for seed in range(self._seeds) if seed not in asked)
             asked.add(seed)
-            heapq.heappush(self._line, (len(asked), place, key))
+            heapq.heappush(self._line, (len(asked), position, key))
             return self._firsts[key].with_seed(seed)
         return None
 

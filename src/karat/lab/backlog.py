@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from functools import cached_property
 
 from karat.lab.engine import Feed
-from karat.lab.reservations import Reservations
-from karat.lab.store import Sources, Store
+from karat.lab.store import Reservations, Sources, Store
 from karat.study.experiment import Cell
 
 LOOK = 0.1
@@ -62,8 +61,8 @@ class Backlog:
 
     def borrowed(self) -> list[Cell]:
         """Return the cells that other drivers have finished since the last call."""
-        found, self._borrowed = self._borrowed, []
-        return found
+        cells, self._borrowed = self._borrowed, []
+        return cells
 
     @property
     def ready(self) -> bool:

@@ -9,12 +9,12 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from karat.errors import WorkerError
+from karat.errors import WorkerError, reason
 from karat.lab.engine import ATTEMPTS, Feed, Retries
 from karat.lab.execute import failure
 from karat.lab.host import Answer, answer, stop
 from karat.lab.protocol import read_answer, request
-from karat.lab.scheduler import alive, connected, one_line, require_address
+from karat.lab.scheduler import alive, connected, require_address
 from karat.lab.watch import Say, Watch, over_limit, unheard
 from karat.study.experiment import Cell
 from karat.study.record import Record
@@ -84,8 +84,8 @@ class _Flight:
             self._room, self._asked = max(4, 2 * self._threads()), time.monotonic()
         while len(self._away) < self._room and (cell := self._cells()) is not None:
             key = f"karat-{cell.config_hash}-{cell.seed}-{uuid.uuid4().hex[:8]}"
-            asked = (request(cell), self._session, sys.path, self._engine.limit)
-            future = self._client.submit(answer, *asked, key=key, pure=False)
+            arguments = (request(cell), self._session, sys.path, self._engine.limit)
+            future = self._client.submit(answer, *arguments, key=key, pure=False)
             self._away[future] = cell
             self._watch.begin(cell)
             future.add_done_callback(self._inbox.put)
@@ -124,21 +124,21 @@ class _Flight:
 
     def retries_or_record(self, cell: Cell, future: Any) -> Record | None:
         """Return the record of a cell that is back, or None if it is tried again."""
-        found = self._answer(future)
+        answered = self._answer(future)
         future.release()
-        self._watch.end(cell, finished=found.line is not None)
-        if found.line is not None:
+        self._watch.end(cell, finished=answered.line is not None)
+        if answered.line is not None:
             self._false_starts = 0
-            record = read_answer(found.line, cell)
+            record = read_answer(answered.line, cell)
             return record if record.finished or not self._cells.again(cell) else None
-        if found.over_limit and self._engine.limit is not None:
+        if answered.over_limit and self._engine.limit is not None:
             return failure(cell, over_limit(self._engine.limit))
-        self._false_starts += not found.started
+        self._false_starts += not answered.started
         if self._false_starts >= ATTEMPTS:
-            raise WorkerError(f"worker processes cannot start on the Dask cluster: {found.reason}.")
-        if self._cells.again(cell, blame=found.started and not found.forsaken):
+            raise WorkerError(f"worker processes cannot start on the Dask cluster: {answered.reason}.")
+        if self._cells.again(cell, blame=answered.started and not answered.forsaken):
             return None
-        return failure(cell, f"the worker process died {ATTEMPTS} times: {found.reason}.")
+        return failure(cell, f"the worker process died {ATTEMPTS} times: {answered.reason}.")
 
     def end(self) -> None:
         """Call back what is away and end the children; a lost cluster has none."""
@@ -155,20 +155,18 @@ class _Flight:
         if future.status in ("cancelled", "lost"):
             raise self._lost()
         try:
-            found = future.result()
+            answered = future.result()
         except KilledWorker:
             return Answer(None, "its Dask worker was lost")
         except (CancelledError, CommClosedError) as error:
             raise self._lost() from error
         except (ImportError, AttributeError, TypeError) as error:
             raise WorkerError(
-                f"a Dask worker has no karat or another version of it: {one_line(error)}."
+                f"a Dask worker has no karat or another version of it: {reason(error)}."
             ) from error
         except Exception as error:
-            raise WorkerError(
-                f"the Dask cluster failed: {type(error).__name__}: {one_line(error)}."
-            ) from error
-        return found if isinstance(found, Answer) else Answer(None, str(found))
+            raise WorkerError(f"the Dask cluster failed: {type(error).__name__}: {reason(error)}.") from error
+        return answered if isinstance(answered, Answer) else Answer(None, str(answered))
 
     def _lost(self) -> WorkerError:
         return WorkerError(

@@ -23,7 +23,15 @@ Axes = Mapping[str, Sequence[Any]]
 
 @dataclass(frozen=True, kw_only=True)
 class Estimate:
-    """CPU seconds of the cells still to be computed, with an interval that covers 90 % of what may come."""
+    """CPU seconds of the cells still to be computed, with an interval that covers 90 % of what may come.
+
+    Args:
+        cells: how many are to be computed.
+        seconds: of CPU time they will take, in the median.
+        low: lower end of the interval.
+        high: upper end of the interval.
+        measured: configs whose cost is known.
+    """
 
     cells: int
     seconds: float
@@ -38,11 +46,11 @@ def calibration(cells: Sequence[Cell], axes: Axes) -> list[Cell]:
     The first config comes twice where there are two seeds, for the first cell of a process pays for loading
     and compiling.
     """
-    by_config = {tuple(map(repr, _place(cell.config_json, axes))): cell for cell in cells if cell.seed == 0}
+    by_config = {tuple(map(repr, _point(cell.config_json, axes))): cell for cell in cells if cell.seed == 0}
     first = {name: values[0] for name, values in axes.items()}
-    wanted = [first, *({**first, name: values[-1]} for name, values in axes.items())]
-    places = [tuple(map(repr, _place(place, axes))) for place in wanted]
-    chosen = [by_config[place] for place in dict.fromkeys(places) if place in by_config]
+    corners = [first, *({**first, name: values[-1]} for name, values in axes.items())]
+    points = [tuple(map(repr, _point(point, axes))) for point in corners]
+    chosen = [by_config[point] for point in dict.fromkeys(points) if point in by_config]
     if chosen and any(cell.seed == 1 for cell in cells):
         chosen.insert(1, chosen[0].with_seed(1))
     return chosen
@@ -146,5 +154,5 @@ def _powers(values: Sequence[Any]) -> bool:
     return all(isinstance(v, int | float) and not isinstance(v, bool) and v > 0 for v in values)
 
 
-def _place(config: Mapping[str, Any], axes: Axes) -> list[Any]:
+def _point(config: Mapping[str, Any], axes: Axes) -> list[Any]:
     return [config[name] for name in axes]

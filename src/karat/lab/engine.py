@@ -43,6 +43,7 @@ class Retries:
         """Queue a cell that went wrong and return True, or False if it had its attempts.
 
         Args:
+            cell: that went wrong.
             blame: whether the attempt counts; not if the worker never started.
         """
         self._tries[cell.key] += blame

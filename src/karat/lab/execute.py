@@ -6,11 +6,11 @@ import time
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import is_dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from karat.errors import one_line
 from karat.lab.child import THREADS
 from karat.study.config import decode, encode
 from karat.study.experiment import Cell
@@ -44,14 +44,13 @@ def execute(cell: Cell, *, show_traceback: bool = False) -> Record:
         try:
             # There and back: a record fresh from the cell equals the one read from a store later.
             result = experiment.run(cell.config, cell_generator(cell.seed))
-            values = decode(encode(to_values(result) if is_dataclass(result) else result))
-            values = settle(
-                values, undefined_values(type(result)) if is_dataclass(result) else experiment.undefined
-            )
+            values = decode(encode(to_values(result)))
+            values = settle(values, undefined_values(experiment.result_type))
         except Diverged as reason:
-            status, error = "diverged", _line(reason)
+            status, error = "diverged", one_line(reason, "no message")
         except Exception as reason:
-            status, error = "failed", f"{type(reason).__name__}: {_line(reason)}"
+            message = one_line(reason, "no message")
+            status, error = "failed", f"{type(reason).__name__}: {message}"
             if show_traceback:
                 traceback.print_exc(file=sys.stderr)
     cost = time.process_time() - start
@@ -121,10 +120,6 @@ def _record(
         source=source,
         environment=environment(THREADS),
     )
-
-
-def _line(error: BaseException) -> str:
-    return " ".join(str(error).split()) or "no message"
 
 
 def _reset_peak() -> None:

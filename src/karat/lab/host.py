@@ -72,10 +72,10 @@ def answer(request: str, session: str, path: list[str], limit: float | None = No
         return Answer(None, _drop(session, child), over_limit=stopped, forsaken=forsaken)
     with _LOCK:
         # A session that was stopped in the meantime has no place to wait in, nor has a child just killed.
-        if (kept := _SESSIONS.get(session)) and not stopped:
-            kept.busy.discard(child)
-            kept.idle.append(child)
-            kept.seen = time.monotonic()
+        if (driver := _SESSIONS.get(session)) and not stopped:
+            driver.busy.discard(child)
+            driver.idle.append(child)
+            driver.seen = time.monotonic()
             return Answer(line)
     _drop(session, child)
     return Answer(line)
@@ -148,21 +148,21 @@ _WATCHMAN: list[threading.Thread] = []
 
 def _session(name: str) -> _Session:
     """The children of a driver; somebody watches over them while there are any. Needs the lock."""
-    found = _SESSIONS.setdefault(name, _Session())
-    found.seen = time.monotonic()
+    session = _SESSIONS.setdefault(name, _Session())
+    session.seen = time.monotonic()
     if not _WATCHMAN:
         _WATCHMAN.append(threading.Thread(target=_end_silent, daemon=True))
         _WATCHMAN[0].start()
-    return found
+    return session
 
 
 def _take(session: str) -> Child | None:
     with _LOCK:
-        own = _session(session)
-        if not own.idle:
+        children = _session(session)
+        if not children.idle:
             return None
-        child = own.idle.pop()
-        own.busy.add(child)
+        child = children.idle.pop()
+        children.busy.add(child)
         return child
 
 
@@ -173,6 +173,6 @@ def _enter(session: str, child: Child) -> None:
 
 def _drop(session: str, child: Child) -> str:
     with _LOCK:
-        if own := _SESSIONS.get(session):
-            own.busy.discard(child)
+        if children := _SESSIONS.get(session):
+            children.busy.discard(child)
     return child.end()

@@ -23,7 +23,7 @@ LOADING = 60.0
 def request(cell: Cell) -> str:
     """Return the line that asks a worker for a cell, to be computed by the driver's own source code."""
     experiment = find_experiment(cell.experiment)
-    asked = {
+    order = {
         "experiment": cell.experiment,
         "config": cell.config_json,
         "seed": cell.seed,
@@ -31,21 +31,21 @@ def request(cell: Cell) -> str:
         "source": source_hash(experiment),
         "modules": sorted(source_modules(experiment)),
     }
-    return json.dumps(asked, allow_nan=False)
+    return json.dumps(order, allow_nan=False)
 
 
-def objection(asked: dict[str, Any]) -> str | None:
+def objection(order: dict[str, Any]) -> str | None:
     """Return why this process must not compute what is asked: its karat or the experiment's files differ.
 
     Asked before the experiment is imported, whose files are therefore found by the names of its modules.
     """
-    if asked["version"] != __version__:
-        return _other_version(__version__, asked["version"])
+    if order["version"] != __version__:
+        return _other_version(__version__, order["version"])
     try:
-        found = hash_of(frozenset(asked["modules"]))
+        ours = hash_of(frozenset(order["modules"]))
     except SourceError as error:
         return str(error)
-    return None if found == asked["source"] else _other_source(asked["experiment"], found, asked["source"])
+    return None if ours == order["source"] else _other_source(order["experiment"], ours, order["source"])
 
 
 def refusal(reason: str) -> str:
@@ -55,9 +55,9 @@ def refusal(reason: str) -> str:
 
 def read_answer(line: str, cell: Cell) -> Record:
     """Return the record in a worker's line; a refusal, or a record of other code, is a `WorkerError`."""
-    found = json.loads(line)
-    if "refused" in found:
-        raise WorkerError(found["refused"])
+    answer = json.loads(line)
+    if "refused" in answer:
+        raise WorkerError(answer["refused"])
     record = Record.from_json(line)
     ours = source_hash(find_experiment(cell.experiment))
     # A worker of an older karat does not compare by itself.

@@ -8,8 +8,7 @@ from karat.lab.backlog import Backlog, in_order
 from karat.lab.engine import Engine, Inline
 from karat.lab.pool import Local
 from karat.lab.progress import Progress, Silent
-from karat.lab.reservations import Reservations
-from karat.lab.store import Store
+from karat.lab.store import Reservations, Store
 from karat.study.experiment import Cell
 from karat.study.lookup import find_experiment
 from karat.study.record import Record
@@ -44,8 +43,8 @@ def run_cells(
     """
     computed = iterate(cells, store, workers=workers, progress=progress, engine=engine, fresh=fresh)
     known = {record.key: record for record in computed}
-    found = [known.get(cell.key) or store.get(cell) for cell in cells]
-    return [record for record in found if record is not None]
+    records = [known.get(cell.key) or store.get(cell) for cell in cells]
+    return [record for record in records if record is not None]
 
 
 def iterate(
@@ -57,7 +56,16 @@ def iterate(
     engine: Engine | None = None,
     fresh: bool = False,
 ) -> Generator[Record, None, None]:
-    """Yield each record after it was computed and committed, in the order of finishing; see `run_cells`."""
+    """Yield each record after it was computed and committed, in the order of finishing; see `run_cells`.
+
+    Args:
+        cells: what to compute.
+        store: where records are kept.
+        workers: processes, one per core by default, 0 for this one.
+        progress: listener.
+        engine: what computes instead.
+        fresh: compute again what other source code has computed.
+    """
     engine = engine or make_local(workers)
     sources = present_sources(cells) if fresh else None
     todo = store.missing(cells, sources)
@@ -77,7 +85,14 @@ def iterate(
 def drive(
     backlog: Backlog, store: Store, engine: Engine, listener: Progress
 ) -> Generator[Record, None, None]:
-    """Yield what the engine makes of the backlog, each record after it was committed."""
+    """Yield what the engine makes of the backlog, each record after it was committed.
+
+    Args:
+        backlog: the cells still to be computed.
+        store: where records are kept.
+        engine: what computes.
+        listener: is told of every record.
+    """
     while backlog.wait():
         # Records of another driver may be what the feed was waiting for.
         yield from _borrowed(backlog, store, listener)

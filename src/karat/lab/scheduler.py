@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 from typing import Any
 from urllib.parse import urlsplit
 
-from karat.errors import WorkerError
+from karat.errors import WorkerError, reason
 from karat.lab.host import touch
 
 CONNECT = 30.0
@@ -58,7 +58,7 @@ def connected(address: str | None, workers: int) -> Iterator[Any]:
             if cluster is not None:
                 cluster.close()
             if address is None:
-                raise WorkerError(f"the Dask cluster cannot be started: {one_line(error)}.") from error
+                raise WorkerError(f"the Dask cluster cannot be started: {reason(error)}.") from error
             raise WorkerError(f"the Dask scheduler {address} cannot be reached.") from error
         try:
             yield client
@@ -85,11 +85,6 @@ def alive(client: Any, session: str) -> Iterator[None]:
         yield
     finally:
         over.set()
-
-
-def one_line(error: BaseException) -> str:
-    """Return the message of an error without line breaks and full stop."""
-    return " ".join(str(error).split()).rstrip(".")
 
 
 def _own_cluster(workers: int) -> Any:

@@ -12,9 +12,8 @@ from karat.lab.backlog import Backlog, in_order
 from karat.lab.cost import CostModel, Estimate, calibration
 from karat.lab.engine import Engine, Feed
 from karat.lab.progress import Progress, Silent
-from karat.lab.reservations import Reservations
 from karat.lab.runner import drive, present_sources
-from karat.lab.store import Sources, Store
+from karat.lab.store import Reservations, Sources, Store
 from karat.study.experiment import Cell
 from karat.study.record import Record, canonical
 
@@ -54,11 +53,11 @@ class Sweep:
         for cell in self.firsts:
             for name, value in cell.config_json.items():
                 values.setdefault(name, {})[repr(value)] = value
-        return {name: list(found.values()) for name, found in values.items() if len(found) > 1}
+        return {name: list(taken.values()) for name, taken in values.items() if len(taken) > 1}
 
     def plan(self) -> dict[str, Any]:
         """What is to be computed, as strict JSON."""
-        asked = {
+        plan = {
             "experiment": self.experiment,
             "scale": self.scale,
             "seeds": self.seeds,
@@ -66,7 +65,7 @@ class Sweep:
             "target": asdict(self.target) if self.target else None,
             "hashes": [cell.config_hash for cell in self.firsts],
         }
-        return asked | {"name": hashlib.sha256(canonical(asked).encode()).hexdigest()[:16]}
+        return plan | {"name": hashlib.sha256(canonical(plan).encode()).hexdigest()[:16]}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -212,21 +211,21 @@ def _adaptive(sweep: Sweep, store: Store, sources: Sources | None) -> Adaptive:
 
 
 def _decisions(sweep: Sweep, planner: Adaptive) -> tuple[dict[str, Any], ...]:
-    found = []
+    decisions = []
     for cell in sweep.firsts:
-        known = planner.decisions[cell.config_hash]
-        interval = None if known.interval is None else [known.interval.low, known.interval.high]
+        decision = planner.decisions[cell.config_hash]
+        interval = None if decision.interval is None else [decision.interval.low, decision.interval.high]
         settings = {name: cell.config_json[name] for name in sweep.axes}
-        found.append(settings | {"side": known.side, "interval": interval, "seeds": known.seeds})
-    return tuple(found)
+        decisions.append(settings | {"side": decision.side, "interval": interval, "seeds": decision.seeds})
+    return tuple(decisions)
 
 
 def _known(store: Store, experiment: str, cells: Sequence[Cell], sources: Sources | None) -> list[Record]:
     """Records that count as finished, of the configs of these cells."""
-    found = store.records(experiment, {cell.config_hash for cell in cells})
+    stored = store.records(experiment, {cell.config_hash for cell in cells})
     return [
         record
-        for record in found
+        for record in stored
         if record.finished and (sources is None or record.source == sources[experiment])
     ]
 

@@ -38,12 +38,12 @@ def serve(requests: TextIO, answers: TextIO) -> None:
 
 def answer(line: str) -> Iterator[str]:
     """Yield a line when the cell asked for begins and its record, or why it must not be computed here."""
-    asked = json.loads(line)
-    if reason := objection(asked):
+    order = json.loads(line)
+    if reason := objection(order):
         yield refusal(reason)
         return
-    config = find_experiment(asked["experiment"]).config(asked["config"])
-    cell = Cell(asked["experiment"], config, asked["seed"])
+    config = find_experiment(order["experiment"]).config(order["config"])
+    cell = Cell(order["experiment"], config, order["seed"])
     load()
     yield BEGUN
     try:

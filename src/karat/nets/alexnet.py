@@ -21,6 +21,8 @@ class AlexNet(nn.Module):
     Args:
         width: all layers have width * (64, 192, 384, 256, 256) filters.
         classes: logits.
+        generator: draws the weights.
+        channels: of the images.
 
     Ref: purification, Fig 1
     """

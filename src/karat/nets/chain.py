@@ -39,8 +39,8 @@ def as_sequential(module: nn.Module, x: Tensor) -> nn.Sequential | None:
     if layers is None:
         return None
     chain = nn.Sequential(*layers).eval()
-    wanted, found = (_watched(model, x) for model in (module, chain))
-    return chain if wanted.calls == found.calls and _alike(wanted.output, found.output) else None
+    of_module, of_chain = (_watched(model, x) for model in (module, chain))
+    return chain if of_module.calls == of_chain.calls and _alike(of_module.output, of_chain.output) else None
 
 
 class _Calls(TorchDispatchMode):

@@ -9,7 +9,13 @@ from karat.core.checks import require_integer
 
 
 class Block(nn.Module):
-    """A basic residual block: two 3 x 3 convolutions with batch norm, and a shortcut."""
+    """A basic residual block: two 3 x 3 convolutions with batch norm, and a shortcut.
+
+    Args:
+        channels: of the input.
+        width: filters of both convolutions.
+        stride: of the first one.
+    """
 
     def __init__(self, channels: int, width: int, stride: int) -> None:
         super().__init__()
@@ -31,6 +37,12 @@ class Block(nn.Module):
 
 class ResNet(nn.Module):
     """ResNet-18 for small images with m, 2m, 4m, 8m filters in its four stages; the usual one has m = 64.
+
+    Args:
+        m: filters of the first stage.
+        classes: logits.
+        generator: draws the weights.
+        channels: of the images.
 
     Ref: features, Sec E.4.1
     """
@@ -64,9 +76,9 @@ class ResNet(nn.Module):
 
 
 class QuadraticNets(nn.Module):
-    """Several networks FC(m) with one hidden layer of squares, side by side on the same input.
+    r"""Several networks FC(m) with one hidden layer of squares, side by side on the same input.
 
-        logits_s = V_s (W_s x + b_s)^2 + c_s
+    .. math:: \text{logits}_s = V_s (W_s x + b_s)^2 + c_s
 
     Training the sum of their losses with a per-coordinate optimiser trains each as if it were alone.
 
@@ -74,6 +86,7 @@ class QuadraticNets(nn.Module):
         sizes: hidden units of each network.
         d: inputs.
         classes: outputs.
+        generator: draws the weights.
 
     Ref: features, Sec E.5
     """

@@ -12,7 +12,10 @@ from karat.nets.net import Parameters, Pullback, check_input
 
 @dataclass(frozen=True, eq=False)
 class Deep:
-    """x^(0) = A x (no activation), x^(h) = phi(W^(h) x^(h-1)) for h = 1..H, f = <a, x^(H)>.
+    r"""A linear layer, then H square layers with activations, then a linear output.
+
+    .. math:: x^{(0)} = A x, \qquad x^{(h)} = \phi(W^{(h)} x^{(h-1)}) \text{ for } h = 1, \dots, H, \qquad
+        f = \langle a, x^{(H)}\rangle
 
     Args:
         A: (m, d) first matrix.

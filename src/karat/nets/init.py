@@ -28,7 +28,14 @@ def gaussian(
     activation: Activation | None = None,
     dtype: torch.dtype = torch.float64,
 ) -> TwoLayer:
-    """Lazy's init: rows N(0, I_d), output weights +-1 at random, scale 1/sqrt m, no biases.
+    r"""Lazy's init: rows :math:`N(0, I_d)`, output weights +-1 at random, scale :math:`1/\sqrt m`, no biases.
+
+    Args:
+        d: input dimension.
+        m: number of neurons.
+        generator: draws the weights.
+        activation: phi, the ReLU when left out.
+        dtype: of the weights.
 
     Ref: lazy, Def 2.1
     """
@@ -48,7 +55,17 @@ def symmetric(
     activation: Activation | None = None,
     dtype: torch.dtype = torch.float64,
 ) -> TwoLayer:
-    """Benign's zero-function init: w_s = w_{s+m/2} ~ N(0, init_scale^2 I), a = (+1, ..., -1), scale 1/sqrt m.
+    r"""Benign's zero-function init: equal rows with opposite output weights, scale :math:`1/\sqrt m`.
+
+    .. math:: w_s = w_{s + m/2} \sim N(0, \omega_{\text{init}}^2 I), \qquad a = (+1, \dots, +1, -1, \dots, -1)
+
+    Args:
+        d: input dimension.
+        m: number of neurons, even.
+        init_scale: standard deviation of the weights.
+        generator: draws the weights.
+        activation: phi, the ReLU when left out.
+        dtype: of the weights.
 
     Symbols: init_scale is omega_init.
 
@@ -85,9 +102,15 @@ def paired(
     """Neurons in pairs with equal weights and biases and opposite output weights: f = 0 at the start.
 
     Args:
+        d: input dimension.
         m: stored neurons, both halves counted.
-        sd_W, sd_b: standard deviations of weights and biases.
+        generator: draws the weights.
+        sd_W: standard deviation of the hidden weights.
         sd_a: standard deviation of the output weights, or None for signs +-1.
+        sd_b: standard deviation of the hidden biases, or None for a net without.
+        scale: of the output.
+        activation: phi, the ReLU when left out.
+        dtype: of the weights.
 
     Reading: zero up to rounding, as in `symmetric`. Convergence has sd_W = 1, signs, scale = 1/sqrt m;
         features sd_W = 1/k, sd_b = 1/k^2, its own sd_a, scale = 1, and its m is half of m here.
@@ -125,6 +148,14 @@ def pytorch_default(
 ) -> TwoLayer:
     """torch.nn.Linear(d, m) and Linear(m, 1) as PyTorch draws them: uniform on +-1/sqrt(fan in).
 
+    Args:
+        d: input dimension.
+        m: number of neurons.
+        generator: draws the weights.
+        activation: phi, the ReLU when left out.
+        bias: whether the net has biases; they are drawn in either case.
+        dtype: of the weights.
+
     Ref: benign, Sec 5
     """
     require_integer(d, "d", "pytorch_default", minimum=1)
@@ -149,7 +180,15 @@ def small_odd(
     generator: torch.Generator,
     dtype: torch.dtype = torch.float64,
 ) -> OddTwoLayer:
-    """Purification's start: w_i ~ N(0, init_scale^2 I), shared bias b = -bias (the paper subtracts it).
+    r"""Purification's start: :math:`w_i \sim N(0, \sigma_0^2 I)`, shared bias -bias (the paper subtracts it).
+
+    Args:
+        d: input dimension.
+        m: number of pairs of neurons.
+        init_scale: standard deviation of the weights.
+        bias: how far a projection must go to activate a neuron.
+        generator: draws the weights.
+        dtype: of the weights.
 
     Symbols: init_scale is sigma_0, bias is the paper's b^(0) > 0.
 
@@ -172,7 +211,15 @@ def deep_gaussian(
     activation: Activation | None = None,
     dtype: torch.dtype = torch.float64,
 ) -> Deep:
-    """Convergence's init: A and W^(h) with entries N(0, 2/m), a with entries N(0, 1).
+    r"""Convergence's init: A and :math:`W^{(h)}` have entries :math:`N(0, 2/m)`, a has :math:`N(0, 1)`.
+
+    Args:
+        d: input dimension.
+        m: width.
+        depth: number of square layers.
+        generator: draws the weights.
+        activation: phi, the ReLU when left out.
+        dtype: of the weights.
 
     Reading: for |x| = 1 every |x^(h)| is near sqrt 2, since no activation follows A; Lemma A.2, quoted from a
         net that has one, puts it in [2/3, 4/3]. That would need A with entries N(0, 1/m): divide A by sqrt 2.

@@ -13,7 +13,7 @@ from karat.nets.net import Parameters, Pullback, check_input
 
 @dataclass(frozen=True, eq=False)
 class Linear:
-    """f(x) = <w, x> + c.
+    r""":math:`f(x) = \langle w, x\rangle + c`.
 
     Args:
         w: (d,) weights.
@@ -71,7 +71,13 @@ class Linear:
         return replace(self, **tensors)
 
     def worst_margin(self, x: Tensor, y: Tensor, p: float, tau: Tensor | float) -> Tensor:
-        """Smallest y f(x + delta) over |delta|_p <= tau: the margin less tau times the dual norm of w.
+        r"""Smallest :math:`y f(x + \delta)` in the ball, which is :math:`y f(x) - \tau \|w\|_q`, q dual to p.
+
+        Args:
+            x: (n, d) samples.
+            y: (n,) labels +-1.
+            p: norm of the perturbations.
+            tau: radius, a number or (n,).
 
         Ref: purification, Sec 3
         """

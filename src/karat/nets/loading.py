@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from karat.core.tensor_files import FileError, read_tensor_file, tensors_of
+from karat.errors import reason
 
 WRAPPERS = ("state_dict", "model", "model_state_dict", "net", "weights")
 """Names under which training scripts keep a state dict inside a checkpoint, in the order they are tried."""
@@ -51,7 +52,7 @@ def build_model(name: str) -> nn.Module:
     try:
         model = factory()
     except Exception as error:
-        raise ModelError(f"`{name}` failed: {type(error).__name__}: {_line(error)}") from error
+        raise ModelError(f"`{name}` failed: {type(error).__name__}: {reason(error)}.") from error
     if not isinstance(model, nn.Module):
         raise ModelError(f"`{name}` must return a torch.nn.Module, got {type(model).__name__}.")
     return model
@@ -66,17 +67,23 @@ def read_state(path: str | Path, *, trust_pickle: bool = False) -> dict[str, Ten
     Raises:
         FileError: from `karat.core.tensor_files`; every message names the file.
     """
-    found = read_tensor_file(path, trust_pickle=trust_pickle)
-    if isinstance(found, Mapping):
-        wrapped = [found[name] for name in WRAPPERS if isinstance(found.get(name), Mapping | nn.Module)]
-        found = wrapped[0] if wrapped else found
-    if isinstance(found, nn.Module):
-        found = found.state_dict()
-    return tensors_of(found, path)
+    content = read_tensor_file(path, trust_pickle=trust_pickle)
+    if isinstance(content, Mapping):
+        wrapped = [content[name] for name in WRAPPERS if isinstance(content.get(name), Mapping | nn.Module)]
+        content = wrapped[0] if wrapped else content
+    if isinstance(content, nn.Module):
+        content = content.state_dict()
+    return tensors_of(content, path)
 
 
 def load_model(name: str, checkpoint: str | Path | None, *, trust_pickle: bool = False) -> nn.Module:
-    """The factory's model, filled from a checkpoint (left as the factory made it when None), in eval mode."""
+    """The factory's model, filled from a checkpoint, in eval mode.
+
+    Args:
+        name: of the factory, as `build_model` takes it.
+        checkpoint: the file with its weights; None leaves the model as the factory made it.
+        trust_pickle: open files that may run code.
+    """
     model = build_model(name)
     if checkpoint is not None:
         fill_model(model, read_state(checkpoint, trust_pickle=trust_pickle), checkpoint)
@@ -89,23 +96,30 @@ def fill_model(model: nn.Module, state: Mapping[str, Tensor], source: str | Path
 
     A prefix that DataParallel, torch.compile or Lightning put before every name is taken off where the model
     does not know it. The model keeps its own number type: float64 weights are rounded into a float32 model.
+
+    Args:
+        model: filled in place.
+        state: its tensors by name.
+        source: where they come from, for the message.
     """
     try:
-        own = model.state_dict()
+        present = model.state_dict()
     except RuntimeError as error:
-        raise ModelError(f"the model's weights cannot be listed: {_line(error)}") from error
+        raise ModelError(f"the model's weights cannot be listed: {reason(error)}.") from error
     for prefix in _PREFIXES:
-        if all(name.startswith(prefix) and name not in own for name in state):
+        if all(name.startswith(prefix) and name not in present for name in state):
             state = {name.removeprefix(prefix): tensor for name, tensor in state.items()}
-    missing = [name for name in own if name not in state]
-    unknown = [name for name in state if name not in own]
+    missing = [name for name in present if name not in state]
+    unknown = [name for name in state if name not in present]
     reshaped = [
-        f"{name} {tuple(state[name].shape)} for {tuple(own[name].shape)}"
-        for name in own
-        if name in state and state[name].shape != own[name].shape
+        f"{name} {tuple(state[name].shape)} for {tuple(present[name].shape)}"
+        for name in present
+        if name in state and state[name].shape != present[name].shape
     ]
     unreal = [
-        name for name in own if name in state and state[name].is_complex() and not own[name].is_complex()
+        name
+        for name in present
+        if name in state and state[name].is_complex() and not present[name].is_complex()
     ]
     wrong = [
         f"{len(names)} {what} ({_some(names)})"
@@ -123,7 +137,7 @@ def fill_model(model: nn.Module, state: Mapping[str, Tensor], source: str | Path
         model.load_state_dict(dict(state))
     except RuntimeError as error:
         raise ModelError(
-            f"the weights of `{source}` cannot be copied into the model: {_line(error)}"
+            f"the weights of `{source}` cannot be copied into the model: {reason(error)}."
         ) from error
 
 
@@ -152,7 +166,7 @@ def _imported(home: str) -> ModuleType:
     except ModuleNotFoundError as error:
         raise ModelError(f"the model's code `{home}` cannot be imported: {error}.") from error
     except Exception as error:
-        raise ModelError(f"importing `{home}` failed: {type(error).__name__}: {_line(error)}") from error
+        raise ModelError(f"importing `{home}` failed: {type(error).__name__}: {reason(error)}.") from error
 
 
 def _origin(module: ModuleType) -> str:
@@ -176,10 +190,6 @@ def _require_no_arguments(factory: Any, name: str) -> None:
 
 def _some(names: Sequence[str]) -> str:
     return ", ".join(names[:_NAMED]) + (", ..." if len(names) > _NAMED else "")
-
-
-def _line(error: BaseException) -> str:
-    return (" ".join(str(error).split()) or type(error).__name__).rstrip(".") + "."
 
 
 __all__ = ["WRAPPERS", "FileError", "ModelError", "build_model", "fill_model", "load_model", "read_state"]

@@ -9,9 +9,10 @@ from torch import Tensor
 
 from karat.core.checks import require_labels
 from karat.core.classifier import Classifier
-from karat.nets.hinges import Hinges, hinges
-from karat.nets.line import Line, line
+from karat.core.hinges import Hinges
+from karat.core.line import Line
 from karat.nets.net import Net
+from karat.nets.neurons import hinges_of, line_of
 from karat.nets.outputs import score_count
 from karat.nets.unaltered import alteration
 
@@ -57,12 +58,18 @@ class NetClassifier:
         return sign * f, sign.unsqueeze(1) * gradient
 
     def line(self, x: Tensor, direction: Tensor, y: Tensor) -> Line | None:
-        """The margin on the rays x + t direction, by neurons; None unless the net has one hidden layer."""
-        return line(self.net, x, direction, require_labels(y, len(x)).to(x))
+        """The margin on the rays x + t direction, by neurons; None unless the net has one hidden layer.
+
+        Args:
+            x: (n, d) samples.
+            direction: (n, d) directions of their rays.
+            y: (n,) labels.
+        """
+        return line_of(self.net, x, direction, require_labels(y, len(x)).to(x))
 
     def hinges(self, x: Tensor, y: Tensor) -> Hinges | None:
         """The net by its neurons; None unless it is two-layer with a ReLU or leaky ReLU."""
-        return hinges(self.net, require_labels(y, len(x)).to(x))
+        return hinges_of(self.net, require_labels(y, len(x)).to(x))
 
 
 @dataclass(frozen=True)

@@ -50,7 +50,13 @@ class Net(Protocol):
 
 
 def check_input(x: Tensor, weights: Tensor, owner: str) -> Tensor:
-    """Return x if it is (n, d) in the dtype of weights (..., d)."""
+    """Return x if it is (n, d) in the dtype of the weights.
+
+    Args:
+        x: what was given.
+        weights: (..., d).
+        owner: the net, for the message.
+    """
     if x.dim() != 2 or x.shape[1] != weights.shape[-1]:
         raise ShapeError(f"`x` of `{owner}` must have shape (n, {weights.shape[-1]}), got {tuple(x.shape)}.")
     if x.dtype != weights.dtype:
@@ -59,7 +65,13 @@ def check_input(x: Tensor, weights: Tensor, owner: str) -> Tensor:
 
 
 def parameter(net: Net, name: str, owner: str) -> Tensor:
-    """The net's tensor of that name, or an error that lists the names it has."""
+    """The net's tensor of that name, or an error that lists the names it has.
+
+    Args:
+        net: any net.
+        name: of the tensor.
+        owner: of the name, for the message.
+    """
     parameters = net.parameters()
     if name not in parameters:
         listed = ", ".join(parameters)

@@ -14,7 +14,13 @@ Build = Callable[..., nn.Module]
 
 @dataclass(frozen=True)
 class Network:
-    """A family of networks: what it is, the sizes its name takes, and its builder."""
+    """A family of networks.
+
+    Args:
+        title: what it is.
+        sizes: names of the numbers that follow its own name.
+        build: makes one from these numbers and the number of classes.
+    """
 
     title: str
     sizes: tuple[str, ...]
@@ -57,6 +63,12 @@ NETWORKS: dict[str, Network] = {
 
 def build_network(name: str, classes: int, *, generator: torch.Generator, channels: int = 3) -> nn.Module:
     """The network of a name with its sizes after colons, weights drawn from the generator.
+
+    Args:
+        name: such as "wrn:28:10".
+        classes: number of logits.
+        generator: draws the weights.
+        channels: of the images.
 
     >>> net = build_network("alexnet:0.25", 10, generator=torch.Generator().manual_seed(0))
     >>> net.conv1.weight.shape

@@ -13,7 +13,10 @@ from karat.nets.net import Parameters, Pullback, check_input
 
 @dataclass(frozen=True, eq=False)
 class OddTwoLayer:
-    """f(x) = sum_i [phi(<w_i, x> + b) - phi(-<w_i, x> + b)], so f(-x) = -f(x); phi = E_rho relu(. + rho).
+    r"""An odd function, :math:`f(-x) = -f(x)`, whose neurons come in pairs; :math:`\phi` is a smoothed ReLU.
+
+    .. math:: f(x) = \sum_i \big[\phi(\langle w_i, x\rangle + b) - \phi(-\langle w_i, x\rangle + b)\big],
+        \qquad \phi(z) = \mathbb{E}_\rho \max(z + \rho, 0)
 
     Args:
         W: (m, d) weights, a row per pair of neurons.
@@ -42,7 +45,7 @@ class OddTwoLayer:
 
     @property
     def m(self) -> int:
-        """Number of pairs of neurons."""
+        """Number of pairs of neurons, a row of W each; the glossary's m counts both halves of a pair."""
         return self.W.shape[0]
 
     @property
@@ -63,7 +66,7 @@ class OddTwoLayer:
         return self.output(self.projections(x))
 
     def value_and_input_gradient(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        """f(x) and grad_x f = sum_i [phi'(u_i + b) + phi'(-u_i + b)] w_i, from one forward pass."""
+        r"""f(x) and :math:`\nabla_x f = \sum_i [\phi'(u_i + b) + \phi'(-u_i + b)]\, w_i`, from one pass."""
         u = self.projections(x)
         slope = self.activation.derivative(u + self.b) + self.activation.derivative(self.b - u)
         return self.output(u), slope @ self.W

@@ -9,7 +9,13 @@ from karat.nets.image_net import normalise
 
 
 class PreActivationBlock(nn.Module):
-    """x + conv(relu(norm(conv(relu(norm(x)))))): norm and ReLU in front of each 3 x 3 convolution."""
+    """x + conv(relu(norm(conv(relu(norm(x)))))): norm and ReLU in front of each 3 x 3 convolution.
+
+    Args:
+        channels: of the input.
+        width: filters of both convolutions.
+        stride: of the first one.
+    """
 
     def __init__(self, channels: int, width: int, stride: int) -> None:
         super().__init__()
@@ -24,8 +30,8 @@ class PreActivationBlock(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """The block's output; a projecting shortcut starts behind the first ReLU."""
         inner = torch.relu(self.norm1(x))
-        kept = x if self.shortcut is None else self.shortcut(inner)
-        return kept + self.second(torch.relu(self.norm2(self.first(inner))))
+        shortcut = x if self.shortcut is None else self.shortcut(inner)
+        return shortcut + self.second(torch.relu(self.norm2(self.first(inner))))
 
 
 class ResidualNet(nn.Module):
@@ -35,7 +41,10 @@ class ResidualNet(nn.Module):
         width: filters of the stem.
         widths: filters of each stage.
         blocks: of each stage.
+        classes: logits.
+        generator: draws the weights.
         preactivation: norm and ReLU in front of the convolutions, and once more before the head.
+        channels: of the images.
 
     Reading: as in `AlexNet`, pixels in [0, 1] are normalised inside.
 
@@ -86,7 +95,14 @@ class ResidualNet(nn.Module):
 
 
 def resnet(m: int, classes: int, *, generator: torch.Generator, channels: int = 3) -> ResidualNet:
-    """Pre-activation ResNet-18 with m, 2m, 4m, 8m filters."""
+    """Pre-activation ResNet-18 with m, 2m, 4m, 8m filters.
+
+    Args:
+        m: filters of the first stage.
+        classes: logits.
+        generator: draws the weights.
+        channels: of the images.
+    """
     return _four_stages(m, (2, 2, 2, 2), classes, generator, channels, preactivation=True)
 
 
@@ -98,7 +114,15 @@ def resnet34(
     m: int = 64,
     preactivation: bool = False,
 ) -> ResidualNet:
-    """ResNet-34 with 3, 4, 6, 3 basic blocks of 64 to 512 filters."""
+    """ResNet-34 with 3, 4, 6, 3 basic blocks of 64 to 512 filters.
+
+    Args:
+        classes: logits.
+        generator: draws the weights.
+        channels: of the images.
+        m: filters of the first stage.
+        preactivation: norm and ReLU in front of the convolutions.
+    """
     return _four_stages(m, (3, 4, 6, 3), classes, generator, channels, preactivation)
 
 
@@ -106,6 +130,13 @@ def wide_resnet(
     depth: int, k: int, classes: int, *, generator: torch.Generator, channels: int = 3
 ) -> ResidualNet:
     """WRN-depth-k: three pre-activation stages of (depth - 4) / 6 blocks with 16k, 32k, 64k filters.
+
+    Args:
+        depth: as wide residual networks count it, 4 more than a multiple of 6.
+        k: widening factor.
+        classes: logits.
+        generator: draws the weights.
+        channels: of the images.
 
     Reading: the paper's pre-activation ResNet-34 has 31 convolutions and cites wide residual networks, which
         is depth 34 in this count (1 + 3 * 5 * 2 = 31), not the 33 of the four-stage net; its k is not

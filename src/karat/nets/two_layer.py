@@ -13,7 +13,7 @@ from karat.nets.net import Parameters, Pullback, check_input
 
 @dataclass(frozen=True, eq=False)
 class TwoLayer:
-    """f(x) = scale * sum_s a_s phi(<w_s, x> + b_s) + c.
+    r""":math:`f(x) = \text{scale} \cdot \sum_s a_s\, \phi(\langle w_s, x\rangle + b_s) + c`.
 
     Args:
         W: (m, d) hidden weights, a row per neuron.
@@ -69,7 +69,7 @@ class TwoLayer:
         return self.output(self.activation(self.preactivations(x)))
 
     def value_and_input_gradient(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        """f(x) and grad_x f = scale * sum_s a_s phi'(z_s) w_s, from one forward pass."""
+        r"""f(x) and :math:`\nabla_x f = \text{scale} \sum_s a_s\, \phi'(z_s)\, w_s`, from one pass."""
         z = self.preactivations(x)
         gradient = (self.activation.derivative(z) * (self.scale * self.a)) @ self.W
         return self.output(self.activation(z)), gradient

@@ -6,6 +6,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from karat.nets.hooks import watching
+
 _CONVOLUTIONS = (nn.Conv1d, nn.Conv2d, nn.Conv3d)
 _TRANSPOSED = (nn.ConvTranspose1d, nn.ConvTranspose2d, nn.ConvTranspose3d)
 
@@ -41,41 +43,33 @@ def weight_layers(module: nn.Module) -> list[WeightLayer]:
     >>> [(layer.name, layer.kind, tuple(layer.rows.shape)) for layer in weight_layers(net)]
     [('0', 'conv', (8, 75)), ('3', 'linear', (2, 8))]
     """
-    found = []
+    layers = []
     for name, part in module.named_modules():
         if isinstance(part, _TRANSPOSED):
-            found.append(WeightLayer(name, "conv", part.weight.detach().transpose(0, 1)))
+            layers.append(WeightLayer(name, "conv", part.weight.detach().transpose(0, 1)))
         elif isinstance(part, _CONVOLUTIONS):
             kind = "conv" if max(part.kernel_size) > 1 else "pointwise"
-            found.append(WeightLayer(name, kind, part.weight.detach()))
+            layers.append(WeightLayer(name, kind, part.weight.detach()))
         elif isinstance(part, nn.Linear):
-            found.append(WeightLayer(name, "linear", part.weight.detach()))
+            layers.append(WeightLayer(name, "linear", part.weight.detach()))
         elif isinstance(part, nn.MultiheadAttention) and part.in_proj_weight is not None:
-            found.append(WeightLayer(f"{name}.in_proj", "attention", part.in_proj_weight.detach()))
-    if not found:
-        own = module.named_parameters()
-        found = [WeightLayer(name, "matrix", p.detach()) for name, p in own if p.dim() == 2]
-    return found
+            layers.append(WeightLayer(f"{name}.in_proj", "attention", part.in_proj_weight.detach()))
+    if not layers:
+        parameters = module.named_parameters()
+        layers = [WeightLayer(name, "matrix", p.detach()) for name, p in parameters if p.dim() == 2]
+    return layers
 
 
 def layer_calls(module: nn.Module, x: Tensor) -> list[tuple[str, Tensor]]:
     """Names of layers with weights in the order in which an input passes them, with what each is given."""
-    parts, called = dict(module.named_modules()), list[tuple[str, Tensor]]()
-    handles = []
-    for layer in weight_layers(module):
-        name = layer.name.removesuffix(".in_proj")
-        if name in parts:
+    layers = {layer.name.removesuffix(".in_proj"): layer.name for layer in weight_layers(module)}
+    called: list[tuple[str, Tensor]] = []
 
-            def note(_: nn.Module, inputs: Any, name: str = layer.name) -> None:
-                called.append((name, inputs[0] if inputs else torch.empty(0)))
+    def note(name: str, inputs: tuple[Any, ...]) -> None:
+        called.append((layers[name], inputs[0] if inputs else torch.empty(0)))
 
-            handles.append(parts[name].register_forward_pre_hook(note))
-    try:
-        with torch.no_grad():
-            module(x[:1].clone())
-    finally:
-        for handle in handles:
-            handle.remove()
+    with watching(module, layers, before=note), torch.no_grad():
+        module(x[:1].clone())
     return called
 
 

@@ -11,9 +11,10 @@ from torch.nn import functional
 from torch.overrides import TorchFunctionMode
 
 from karat.core.checks import require_integer
+from karat.nets.hooks import watching
+from karat.nets.modes import evaluation
 from karat.nets.odd_two_layer import OddTwoLayer
 from karat.nets.weight_layers import weight_layers
-from karat.training.images.classification import evaluation
 
 RECTIFIERS = frozenset(
     {
@@ -135,23 +136,11 @@ def gates(before: nn.Module, after: nn.Module, x: Tensor) -> tuple[Gate, ...]:
 
 def gate_layers(module: nn.Module, x: Tensor) -> list[str | None]:
     """For every call of a rectifier, in order, the layer with weights that was called last before it."""
+    layers = {layer.name.removesuffix(".in_proj"): layer.name for layer in weight_layers(module)}
     called: list[str] = []
-    parts = dict(module.named_modules())
-    handles = []
-    for layer in weight_layers(module):
-        part = parts.get(layer.name.removesuffix(".in_proj"))
-        if part is not None:
-
-            def note(_: nn.Module, __: Any, ___: Any, name: str = layer.name) -> None:
-                called.append(name)
-
-            handles.append(part.register_forward_hook(note))
-    try:
-        with evaluation(module), _Order(called) as order:
-            module(x[:1].clone())
-    finally:
-        for handle in handles:
-            handle.remove()
+    seen = watching(module, layers, after=lambda name, output: called.append(layers[name]))
+    with evaluation(module), seen, _Order(called) as order:
+        module(x[:1].clone())
     return order.layers
 
 
@@ -206,21 +195,10 @@ class _Watch(TorchFunctionMode):
 def _calling(module: nn.Module) -> Iterator[list[str]]:
     """The names of the modules whose forward pass is under way, innermost last."""
     stack: list[str] = []
-    handles = []
-    for name, part in module.named_modules():
-
-        def enter(_: nn.Module, __: Any, name: str = name) -> None:
-            stack.append(name)
-
-        def leave(_: nn.Module, __: Any, ___: Any) -> None:
-            stack.pop()
-
-        handles += [part.register_forward_pre_hook(enter), part.register_forward_hook(leave)]
-    try:
+    with watching(
+        module, before=lambda name, inputs: stack.append(name), after=lambda name, output: stack.pop()
+    ):
         yield stack
-    finally:
-        for handle in handles:
-            handle.remove()
 
 
 class _Order(TorchFunctionMode):

@@ -7,9 +7,9 @@ from karat.attacks.pgd import PGD
 from karat.core.ball import Ball
 from karat.core.checks import require_integer
 from karat.core.classifier import Classifier
+from karat.nets.modes import evaluation, still
 from karat.nets.module import ModuleClassifier
-from karat.training.images.attackers import ImageAttacker, LogProbability, attacked, random_start
-from karat.training.images.classification import evaluation
+from karat.training.images.attackers import ImageAttacker, LogProbability, random_start
 
 BATCH = 250
 """Images in one forward pass."""
@@ -140,7 +140,7 @@ def _survive(
 ) -> Tensor:
     device = device_of(module)
     x, labels = x.to(device), labels.to(device)
-    with attacked(module):
+    with still(module):
         # Rounding must not buy a victim, hence the projection.
         delta = ball.project(pgd(target, x, labels, ball, generator=generator), x)
         return (ModuleClassifier(module).margin(x + delta, labels) > 0).cpu()

@@ -8,8 +8,8 @@ from torch import Tensor
 
 from karat.core.activations import Activation
 from karat.core.checks import require_labels, require_number
-from karat.core.kernels import gram, profile_of
 from karat.core.norms import two_inf_norm
+from karat.core.tangent_kernel import gram, profile_of
 
 
 @dataclass(frozen=True, eq=False)

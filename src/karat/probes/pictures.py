@@ -9,6 +9,8 @@ import torch
 from torch import Tensor, nn
 
 from karat.core.ranges import Count, NonNegative, Positive, Share, checked
+from karat.nets.hooks import watching
+from karat.nets.modes import still
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,7 +76,7 @@ class InputAscent:
         first = self.grey + self.noise * torch.randn(shape, generator=generator)
         u = first.expand(len(channels), *shape).clone()
         picked = torch.tensor(list(channels))
-        with _still(module), _output_of(module, layer) as outputs:
+        with still(module), _output_of(module, layer) as outputs:
             for _ in range(self.steps):
                 leaf = (u.clamp(0, 1) if self.clip else u).requires_grad_(True)
                 module(leaf)
@@ -115,27 +117,9 @@ def _output_of(module: nn.Module, layer: str) -> Iterator[list[Any]]:
         raise ValueError(f"there is no layer `{layer}`; the layers are {listed}.")
     outputs: list[Any] = []
 
-    def keep(_: nn.Module, __: Any, output: Any) -> None:
+    def keep(name: str, output: Any) -> None:
         # A copy: a rectifier in place would overwrite the pre-activations.
         outputs.append(output.clone() if isinstance(output, Tensor) else output)
 
-    handle = parts[layer].register_forward_hook(keep)
-    try:
+    with watching(module, {layer}, after=keep):
         yield outputs
-    finally:
-        handle.remove()
-
-
-@contextmanager
-def _still(module: nn.Module) -> Iterator[None]:
-    """Evaluation mode, parameters without gradients: both as before afterwards."""
-    training = {part: part.training for part in module.modules()}
-    wanted = {p: p.requires_grad for p in module.parameters()}
-    module.eval().requires_grad_(False)
-    try:
-        yield
-    finally:
-        for part, mode in training.items():
-            part.training = mode
-        for parameter, flag in wanted.items():
-            parameter.requires_grad_(flag)

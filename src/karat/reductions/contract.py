@@ -8,7 +8,7 @@ Full = TypeVar("Full", covariant=True)
 
 
 class Reduction(Protocol[Problem, State, Full]):
-    """Four functions such that stepping in few coordinates is stepping in d dimensions.
+    r"""Four functions such that stepping in few coordinates is stepping in d dimensions.
 
     .. code-block:: text
 
@@ -20,7 +20,8 @@ class Reduction(Protocol[Problem, State, Full]):
 
     For every problem without an obstacle, after any number of steps and up to rounding,
 
-        lift(step(reduce(problem)), problem) = full_step(problem)
+    .. math:: \mathrm{lift}(\mathrm{step}(\mathrm{reduce}(\text{problem})), \text{problem})
+        = \mathrm{full\_step}(\text{problem})
 
     Where a reduction averages over a group or a law, the full step is averaged the same way. States are
     values whose size does not depend on d: what needs d dimensions stays in the problem, and `lift` asks for

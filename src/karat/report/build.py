@@ -10,6 +10,7 @@ from typing import Any
 from jinja2 import Environment
 
 from karat.core.checks import require_choice
+from karat.core.texts import number
 from karat.errors import ReportError
 from karat.lab.store import Store
 from karat.report.collect import Content, Held, collect
@@ -20,7 +21,7 @@ from karat.report.pages import environment, replace_file
 from karat.report.sweeps import sweep_views
 from karat.report.typeset import typeset
 from karat.study.claim import SCALES, Check
-from karat.study.drawing.picture import Picture, describe, number, varying
+from karat.study.drawing.picture import Picture, describe, varying
 from karat.study.experiment import Experiment
 from karat.study.registry import CHECKS, EXPERIMENTS, FIGURES, PAPERS
 from karat.version import __version__
@@ -39,9 +40,18 @@ _PIXELS_PER_INCH, _WIDE = 115, 1.75
 
 @dataclass(frozen=True, kw_only=True)
 class Plate:
-    """A drawn figure on a page, or the reason why there is none."""
+    """A drawn figure on a page, or the reason why there is none.
 
-    run: Held
+    Args:
+        experiment: what is drawn.
+        title: of the figure.
+        caption: below it.
+        image: address of a PNG inside the page, None if the figure could not be drawn.
+        width: in pixels.
+        wide: whether it needs the whole width of the page.
+    """
+
+    experiment: Held
     title: str
     caption: str
     image: str | None
@@ -69,7 +79,8 @@ def build(
         out_dir: folder, made if missing.
         scale: preset to show; None takes the largest complete one of each experiment.
         drawn: plates kept from one call to the next, so that only figures with new records are drawn.
-        checks, experiments: export lists, or one's own.
+        checks: all checks, or one's own.
+        experiments: all experiments, or one's own.
 
     Returns:
         path of index.html.
@@ -78,13 +89,14 @@ def build(
         require_choice(scale, "scale", "build", SCALES)
     folder = Path(out_dir)
     content = collect(store, scale, checks, experiments)
-    plates = [plate for run in content.runs for plate in _kept(run, {} if drawn is None else drawn)]
+    plates = [plate for held in content.experiments for plate in _kept(held, {} if drawn is None else drawn)]
     extra = {"sweeps": sweep_views(store), "benchmarks": store.benchmarks()}
     pages = {"index.html": _render("index.html.j2", content, _chosen(plates, checks), **extra)}
     for key, paper in PAPERS.items():
         # Another paper's setting in which a statement is cross-examined comes after its own.
-        own = sorted((p for p in plates if p.run.paper == key), key=lambda p: not p.run.name.startswith(key))
-        pages[f"{key}.html"] = _render("paper.html.j2", content, own, paper=paper)
+        of_paper = [plate for plate in plates if plate.experiment.paper == key]
+        of_paper.sort(key=lambda plate: not plate.experiment.name.startswith(key))
+        pages[f"{key}.html"] = _render("paper.html.j2", content, of_paper, paper=paper)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for name, page in reversed(pages.items()):  # the index last: its links exist when it does
@@ -100,38 +112,39 @@ def _chosen(plates: Sequence[Plate], checks: Mapping[str, Check]) -> list[Plate]
     ranks = {name: rank for rank, name in reversed(list(enumerate(leading)))}
 
     def rank(plate: Plate) -> tuple[bool, int]:
-        return plate.run.name not in FIGURES, ranks.get(plate.run.name, len(leading))
+        return plate.experiment.name not in FIGURES, ranks.get(plate.experiment.name, len(leading))
 
     ranked = sorted(plates, key=rank)
     firsts: dict[str, Plate] = {}
     for plate in ranked:
-        firsts.setdefault(plate.run.paper, plate)
+        firsts.setdefault(plate.experiment.paper, plate)
     return [firsts[key] for key in (*PAPERS, "") if key in firsts]
 
 
-def _kept(run: Held, drawn: Drawn) -> list[Plate]:
-    shown = (run.name, run.scale, *((record.key, record.cpu_seconds) for record in run.records))
-    if shown not in drawn:
-        drawn[shown] = _plates(run)
-    return drawn[shown]
+def _kept(held: Held, drawn: Drawn) -> list[Plate]:
+    """The plates of these very records from the last time, or new ones."""
+    key = (held.name, held.scale, *((record.key, record.cpu_seconds) for record in held.records))
+    if key not in drawn:
+        drawn[key] = _plates(held)
+    return drawn[key]
 
 
-def _plates(run: Held) -> list[Plate]:
+def _plates(held: Held) -> list[Plate]:
     """Draw the figures of an experiment; records that a figure cannot read leave a note in its place."""
-    draw = FIGURES.get(run.name, default_figure)
+    draw = FIGURES.get(held.name, default_figure)
     try:
-        return [_plate(run, picture) for picture in draw(run.records)] if run.records else []
+        return [_plate(held, picture) for picture in draw(held.records)] if held.records else []
     except Exception as error:  # whatever a figure of somebody else's package raises
         what = without_folders(f"{type(error).__name__}: {error}")
         reason = f"The records do not fit this figure ({what})."
-        return [Plate(run=run, title="No figure", caption=reason, image=None)]
+        return [Plate(experiment=held, title="No figure", caption=reason, image=None)]
 
 
-def _plate(run: Held, picture: Picture) -> Plate:
+def _plate(held: Held, picture: Picture) -> Plate:
     """Panels side by side need the whole width of the page to be read."""
     width, height = picture.figure.get_size_inches()
     return Plate(
-        run=run,
+        experiment=held,
         title=picture.title,
         caption=picture.caption,
         image=data_uri(picture.figure),
@@ -142,13 +155,13 @@ def _plate(run: Held, picture: Picture) -> Plate:
 
 @cache
 def _environment() -> Environment:
-    own = environment()
-    own.filters["number"] = lambda value: "" if value is None else number(value)
-    own.filters["describe"] = describe
-    own.filters["typeset"] = typeset
-    own.filters["without_folders"] = without_folders
-    own.globals["varying"] = varying
-    return own
+    templates = environment()
+    templates.filters["number"] = number
+    templates.filters["describe"] = describe
+    templates.filters["typeset"] = typeset
+    templates.filters["without_folders"] = without_folders
+    templates.globals["varying"] = varying
+    return templates
 
 
 def _render(template: str, content: Content, plates: list[Plate], **values: Any) -> str:

@@ -19,6 +19,10 @@ class Held:
     """What a store holds of one experiment at the scale the report shows.
 
     Args:
+        name: of the experiment.
+        title: its question.
+        paper: key of its paper, empty for a user's own.
+        scale: that is shown, None for a user's own experiment.
         expected: cells of the preset.
         records: those found.
         other: records of further settings and scales.
@@ -51,7 +55,13 @@ class Held:
 
 @dataclass(frozen=True, kw_only=True)
 class Judged:
-    """A statement, how it is checked, and the claim it became."""
+    """A statement, how it is checked, and the claim it became.
+
+    Args:
+        statement: what the paper says.
+        check: how it is tested, None if it cannot be yet.
+        claim: the statement as it was judged.
+    """
 
     statement: Statement
     check: Check | None
@@ -65,10 +75,15 @@ class Judged:
 
 @dataclass(frozen=True, kw_only=True)
 class Content:
-    """All a report shows."""
+    """All a report shows.
+
+    Args:
+        judged: every statement, in the order of the papers.
+        experiments: what the store holds of each.
+    """
 
     judged: tuple[Judged, ...]
-    runs: tuple[Held, ...]
+    experiments: tuple[Held, ...]
 
     def of(self, paper: str) -> list[Judged]:
         """The judged statements of a paper."""
@@ -84,56 +99,67 @@ def collect(
     scale: str | None,
     checks: Mapping[str, Check],
     experiments: Mapping[str, Experiment],
+    *,
+    others: bool = True,
 ) -> Content:
     """Judge every statement on the store's records at one scale (or the best one of each experiment).
+
+    Only the records that are shown are decoded: a store may hold many more, of sweeps.
 
     Reading: without a scale the largest complete one is taken, else the largest one with any record, so that
     a sweep just begun does not hide a finished smaller one. Records of other source code, such as another
     version of karat may have, are judged too and counted.
+
+    Args:
+        store: finished cells.
+        scale: to be shown, None for the best one of each experiment.
+        checks: claim id -> its check.
+        experiments: name -> experiment.
+        others: whether experiments that are not among these, such as a user's own, are shown as well.
     """
-    held: dict[str, list[Record]] = {name: [] for name in experiments}
-    for record in store.records():
-        held.setdefault(record.experiment, []).append(record)
-    runs = {name: _run(name, experiments.get(name), records, scale) for name, records in held.items()}
+    held = {name: _at_scale(store, experiment, scale) for name, experiment in experiments.items()}
+    for name in store.experiments() if others else ():
+        if name not in held:
+            records = tuple(store.records(name))
+            held[name] = Held(
+                name=name, title="", paper="", scale=None, expected=len(records), records=records
+            )
     judged = []
     for statement in STATEMENTS:
         check = checks.get(statement.id)
-        held_runs = [runs[name] for name in check.names if name in runs] if check else []
-        fitting = [run for run in held_runs if check and run.scale in check.scales]
-        records = [record for run in fitting for record in run.records]
-        shown = fitting[0].scale if records else None
-        claim = judge_claim(statement, check, records, shown)
+        needed = [held[name] for name in check.names if name in held] if check else []
+        fitting = [entry for entry in needed if check and entry.scale in check.scales]
+        read = [record for entry in fitting for record in entry.records]
+        claim = judge_claim(statement, check, read, fitting[0].scale if read else None)
         judged.append(Judged(statement=statement, check=check, claim=claim))
-    return Content(judged=tuple(judged), runs=tuple(runs.values()))
+    return Content(judged=tuple(judged), experiments=tuple(held.values()))
 
 
-def _run(name: str, experiment: Experiment | None, held: Sequence[Record], scale: str | None) -> Held:
-    """Select the records of the scale shown; an experiment that is not karat's own has no scale."""
-    if experiment is None:
-        found = tuple(held)
-        return Held(name=name, title="", paper="", scale=None, expected=len(found), records=found)
-    chosen, expected = scale, 0
-    records: tuple[Record, ...] = ()
+def _at_scale(store: Store, experiment: Experiment, scale: str | None) -> Held:
+    """Select the records of the scale shown."""
+    statuses = store.statuses(experiment.name)
+    stored = {config_hash for config_hash, _ in statuses}
+    finished = {key for key, status in statuses.items() if status != "failed"}
+    chosen, expected, hashes = scale, 0, set[str]()
     for candidate in (scale,) if scale else reversed(SCALES):
         if candidate not in experiment.presets:
             continue
-        wanted = cells(experiment, candidate)
-        hashes = {cell.config_hash for cell in wanted}
-        found = tuple(record for record in held if record.config_hash in hashes)
-        finished = {record.key for record in found if record.finished}
-        complete = all(cell.key in finished for cell in wanted)
-        if complete or (found and not records):
-            chosen, expected, records = candidate, len(wanted), found
+        planned = cells(experiment, candidate)
+        configs = {cell.config_hash for cell in planned}
+        complete = all((cell.config_hash, cell.seed) in finished for cell in planned)
+        if complete or (configs & stored and not hashes):
+            chosen, expected, hashes = candidate, len(planned), configs
         if complete:
             break
+    records = tuple(store.records(experiment.name, hashes)) if hashes else ()
     return Held(
-        name=name,
+        name=experiment.name,
         title=experiment.title,
         paper=experiment.paper,
         scale=chosen,
         expected=max(expected, len(records)),
         records=records,
-        other=len(held) - len(records),
+        other=len(statuses) - len(records),
         stale=_stale(experiment, records),
     )
 

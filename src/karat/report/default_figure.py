@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 
-from karat.lab.summary import Average, Group, summarise
-from karat.study.drawing.picture import Picture, describe, number
+from karat.core.texts import number
+from karat.lab.averages import Average, Group, average_seeds
+from karat.study.drawing.picture import Picture, describe
 from karat.study.drawing.style import PALETTE, finish, literal, new_figure
 from karat.study.record import Record
 
@@ -22,13 +23,13 @@ def default_figure(records: Sequence[Record]) -> list[Picture]:
     Where nothing varies, the seeds stand side by side.
     """
     done = [record for record in records if record.status == "done"]
-    groups = summarise(done)
+    groups = average_seeds(done)
     values = list(dict.fromkeys(name for group in groups for name in group.averages))
-    shown = values[:MOST_VALUES]
+    drawn = values[:MOST_VALUES]
     axis, *others = (groups[0].varied if groups else {}) or ["seed"]
     pictures = []
-    for start in range(0, len(shown), COLUMNS):
-        names = shown[start : start + COLUMNS]
+    for start in range(0, len(drawn), COLUMNS):
+        names = drawn[start : start + COLUMNS]
         figure, panels = new_figure(len(names))
         for axes, name in zip(panels, names, strict=True):
             lines = _seeds(done, name) if axis == "seed" else _lines(groups, name, axis, others)
@@ -41,11 +42,18 @@ def default_figure(records: Sequence[Record]) -> list[Picture]:
 
 
 def draw_means(axes: Axes, points: Sequence[Point], *, color: str = PALETTE[0], label: str = "") -> None:
-    """Means with their intervals over a setting: numbers in their order, words in the order of the grid."""
+    """Means with their intervals over a setting: numbers in their order, words in the order of the grid.
+
+    Args:
+        axes: to draw on.
+        points: value of the setting, average.
+        color: of line and markers.
+        label: for the legend.
+    """
     if all(isinstance(x, int | float) for x, _ in points):
         points = sorted(points, key=lambda point: point[0])
     else:
-        points = [(literal(number(x)), average) for x, average in points]
+        points = [(literal(number(x, missing="None")), average) for x, average in points]
     means = np.array([average.mean for _, average in points])
     ends = np.array(
         [[a.interval.low, a.interval.high] if a.interval else [a.mean, a.mean] for _, a in points]
@@ -67,8 +75,8 @@ def _lines(groups: Sequence[Group], name: str, axis: str, others: Sequence[str])
 
 
 def _seeds(records: Sequence[Record], name: str) -> dict[str, list[Point]]:
-    averages = [(record.seed, summarise([record])[0].averages) for record in records]
-    return {"": [(seed, found[name]) for seed, found in averages if name in found]}
+    averages = [(record.seed, average_seeds([record])[0].averages) for record in records]
+    return {"": [(seed, average[name]) for seed, average in averages if name in average]}
 
 
 def _caption(groups: Sequence[Group], axis: str, others: Sequence[str], values: Sequence[str]) -> str:

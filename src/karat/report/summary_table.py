@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from karat.lab.summary import summarise
+from karat.lab.averages import average_seeds
 from karat.study.record import Record
 from karat.study.registry import TABLES
 from karat.study.tables import Entry, Make, Table
@@ -11,7 +11,7 @@ from karat.study.tables import Entry, Make, Table
 def summary_table(records: Sequence[Record]) -> Table:
     """One row per setting and value: mean, 95% interval over seeds, number of seeds."""
     rows: list[list[Entry]] = []
-    groups = summarise(records)
+    groups = average_seeds(records)
     varied = list(groups[0].varied) if groups else []
     for group in groups:
         settings: list[Entry] = [_entry(group.varied[name]) for name in varied]

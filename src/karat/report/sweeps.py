@@ -9,13 +9,14 @@ import numpy as np
 from matplotlib import patheffects
 from matplotlib.axes import Axes
 
+from karat.core.texts import number
 from karat.errors import TargetError
 from karat.lab.adaptive import Target
+from karat.lab.averages import Group, average_seeds
 from karat.lab.store import Store
-from karat.lab.summary import Group, summarise
 from karat.report.default_figure import draw_means
 from karat.report.embed import data_uri
-from karat.study.drawing.picture import number
+from karat.study.drawing.picture import describe
 from karat.study.drawing.style import FAINT, INK, finish, literal, new_figure
 from karat.study.record import Record
 
@@ -28,7 +29,13 @@ class SweepView:
     """One sweep on a page.
 
     Args:
-        planned, done, lost: cells of the grid, finished ones, diverged and failed ones.
+        experiment: its name.
+        scale: the preset it grew from.
+        axes: what varies, in words.
+        seeds: per config, at most.
+        planned: cells of the grid.
+        done: finished cells.
+        lost: diverged and failed cells.
         notes: sentences for the caption.
         images: (title, data address) of its maps.
     """
@@ -50,8 +57,8 @@ def sweep_views(store: Store) -> list[SweepView]:
 
 
 def _view(plan: Mapping[str, Any], store: Store) -> SweepView:
-    found = store.records(plan["experiment"], plan["hashes"])
-    records = [record for record in found if record.seed < plan["seeds"]]
+    stored = store.records(plan["experiment"], plan["hashes"])
+    records = [record for record in stored if record.seed < plan["seeds"]]
     done = [record for record in records if record.status == "done"]
     target = Target(**plan["target"]) if plan["target"] else None
     try:
@@ -103,7 +110,7 @@ def _notes(
 def _images(
     plan: Mapping[str, Any], done: Sequence[Record], target: Target | None, sides: Mapping[str, str]
 ) -> list[tuple[str, str]]:
-    groups = summarise(done)
+    groups = average_seeds(done)
     names = list(dict.fromkeys(name for group in groups for name in group.averages))
     if target and target.value in names:
         names = [target.value, *(name for name in names if name != target.value)]
@@ -112,7 +119,7 @@ def _images(
         return []
     *fixed_axes, column = list(plan["axes"])
     row = fixed_axes.pop() if fixed_axes else None
-    found = []
+    images = []
     for values in itertools.islice(
         itertools.product(*(plan["axes"][name] for name in fixed_axes)), MOST_MAPS
     ):
@@ -125,9 +132,9 @@ def _images(
             else:
                 marks = sides if target and name == target.value else {}
                 _map(axes, chosen, name, (row, plan["axes"][row]), (column, plan["axes"][column]), marks)
-        title = ", ".join(f"{name} = {number(value)}" for name, value in fixed.items())
-        found.append((title or "Means over the seeds so far", data_uri(figure)))
-    return found
+        title = describe(fixed, list(fixed))
+        images.append((title or "Means over the seeds so far", data_uri(figure)))
+    return images
 
 
 def _curve(axes: Axes, groups: Sequence[Group], name: str, column: str) -> None:
@@ -148,19 +155,23 @@ def _map(
     """Cells of equal size in the order of the grid; those without a record stay grey."""
     table = np.full((len(rows[1]), len(columns[1])), np.nan)
     for group in groups:
-        place = rows[1].index(group.config[rows[0]]), columns[1].index(group.config[columns[0]])
+        position = rows[1].index(group.config[rows[0]]), columns[1].index(group.config[columns[0]])
         if name in group.averages:
-            table[place] = group.averages[name].mean
+            table[position] = group.averages[name].mean
             if group.config_hash in marks and table.size <= MOST_NUMBERS:
                 sign = MARKS[marks[group.config_hash]]
                 rim = [patheffects.withStroke(linewidth=1.5, foreground=INK)]
-                axes.text(*place[::-1], sign, ha="center", va="center", size=6, color="w", path_effects=rim)
+                axes.text(
+                    *position[::-1], sign, ha="center", va="center", size=6, color="w", path_effects=rim
+                )
     axes.set_facecolor(FAINT)
-    shown = np.ma.masked_invalid(table)
-    mesh = axes.imshow(shown, origin="lower", aspect="auto", cmap="viridis", interpolation="nearest")
+    measured = np.ma.masked_invalid(table)
+    mesh = axes.imshow(measured, origin="lower", aspect="auto", cmap="viridis", interpolation="nearest")
     axes.figure.colorbar(mesh, ax=axes, fraction=0.05, pad=0.02).ax.tick_params(labelsize=7, colors=INK)
     for axis, (_, values) in ((axes.yaxis, rows), (axes.xaxis, columns)):
         step = max(1, -(-len(values) // 8))
-        axis.set_ticks(range(0, len(values), step), [literal(number(value)) for value in values[::step]])
+        axis.set_ticks(
+            range(0, len(values), step), [literal(number(value, missing="None")) for value in values[::step]]
+        )
     finish(axes, x=literal(columns[0]), y=literal(rows[0]), title=literal(name), legend=False)
     axes.grid(visible=False)

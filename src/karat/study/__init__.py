@@ -11,7 +11,6 @@ if TYPE_CHECKING:
         rate_finding,
         tight_finding,
         upper_bound_finding,
-        values_of,
     )
     from karat.study.paper import Paper
     from karat.study.registry import (
@@ -47,5 +46,4 @@ __all__ = [
     "rate_finding",
     "tight_finding",
     "upper_bound_finding",
-    "values_of",
 ]

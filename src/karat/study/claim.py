@@ -8,6 +8,8 @@ from typing import Any, Generic, Literal, TypeVar
 
 from karat.core.bands import Band
 from karat.core.statistics import Interval
+from karat.errors import one_line
+from karat.study.experiment import SCALES as SCALES
 from karat.study.experiment import Experiment
 from karat.study.record import Record
 from karat.study.run import Run, Runs, read_runs
@@ -19,8 +21,6 @@ R = TypeVar("R")
 Outcome = Literal["holds", "fails", "inconclusive"]
 Verdict = Literal["holds", "fails", "inconclusive", "out of regime"]
 ClaimStatus = Literal["stated", "executable"]
-
-SCALES = ("tiny", "quick", "full")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,8 +97,7 @@ class Check(Generic[C, R]):
     @property
     def name(self) -> str:
         """Of the experiment."""
-        experiment: Any = self.experiment
-        return experiment if isinstance(experiment, str) else experiment.name
+        return self.experiment.name
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -165,14 +164,9 @@ def _judged(statement: Statement, check: Check, records: Sequence[Record], scale
         return _claim(statement, check, scale, records=own, verdict=verdict, caveats=[lost])
     unmet: tuple[str, ...] = ()
     try:
-        experiment: Any = check.experiment
-        if isinstance(experiment, str):
-            done: Any = [record for record in own if record.status == "done"]
-            unmet = tuple(dict.fromkeys(name for record in own for name in _unmet(check, record.config)))
-        else:
-            done = read_runs(experiment, own, check.beside)
-            unmet = tuple(dict.fromkeys(name for run in done for name in _unmet(check, run)))
-        finding = check.evaluate(done)
+        runs = read_runs(check.experiment, own, check.beside)
+        unmet = tuple(dict.fromkeys(name for run in runs for name in _unmet(check, run)))
+        finding = check.evaluate(runs)
     except KeyError as error:
         missing = f"The records hold no value {error}: they are older than this check, run it again."
         return _claim(statement, check, scale, records=own, unmet=unmet, caveats=[missing, lost])
@@ -256,7 +250,7 @@ def _lost_cells(records: Sequence[Record]) -> str:
 
 
 def _sentence(error: Exception) -> str:
-    text = " ".join(str(error).split()) or "The evaluation failed without a reason"
+    text = one_line(error, "The evaluation failed without a reason")
     return text[0].upper() + text[1:].rstrip(".") + "."
 
 

@@ -1,16 +1,15 @@
 """Records as curves over one setting, a row per seed, and verdicts made of several findings."""
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 import numpy as np
 
 from karat.core.statistics import Interval, crossing_point
 from karat.study.claim import Finding, Outcome
 from karat.study.evaluate import Side, rate_finding, worst_finding
-from karat.study.record import Record
 
 
 class HasSeed(Protocol):
@@ -25,11 +24,6 @@ class HasSeed(Protocol):
 T = TypeVar("T", bound=HasSeed)
 
 
-def select(records: Iterable[Record], **settings: Any) -> list[Record]:
-    """Records whose config has these settings."""
-    return [r for r in records if all(r.config.get(name) == value for name, value in settings.items())]
-
-
 def curves(
     records: Sequence[T], axis: Callable[[T], float], value: Callable[[T], float]
 ) -> tuple[list[float], list[list[float]]]:
@@ -39,11 +33,6 @@ def curves(
         table.setdefault(record.seed, {})[axis(record)] = value(record)
     x = sorted({point for row in table.values() for point in row})
     return x, [[row[point] for point in x] for row in table.values() if set(row) == set(x)]
-
-
-def setting(name: str) -> Callable[[Record], float]:
-    """A number of the config."""
-    return lambda record: float(record.config[name])
 
 
 def crossings(
@@ -133,8 +122,6 @@ __all__ = [
     "curves",
     "power",
     "say",
-    "select",
-    "setting",
     "vacuous",
     "with_caveat",
 ]

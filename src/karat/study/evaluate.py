@@ -8,9 +8,8 @@ from typing import Literal
 import numpy as np
 
 from karat.core.bands import simultaneous_band
-from karat.core.statistics import Interval, log_log_slope, t_interval
+from karat.core.statistics import Interval, fit_power_law, t_interval
 from karat.study.claim import Curve, Finding, Outcome
-from karat.study.record import Record, number
 
 Side = Literal["equal", "at most", "at least"]
 Numbers = Sequence[float] | np.ndarray
@@ -20,11 +19,6 @@ ROUNDING = 1e-9
 """Relative slack of an exact comparison: double-precision noise, far below any effect a claim speaks of."""
 
 _ONE_SEED = "One seed only: no interval over seeds."
-
-
-def values_of(records: Sequence[Record], name: str) -> list[float]:
-    """One number per record under `name`, NaN where it is undefined; a KeyError names the missing value."""
-    return [number(record.values[name]) for record in records]
 
 
 def upper_bound_finding(
@@ -101,14 +95,14 @@ def rate_finding(
         return _nothing(predicted, f"A slope needs three points, got {len(x)} from {len(table)} seeds.")
     if not (np.isfinite(table).all() and (table > 0).all()):
         return _nothing(predicted, "Some values are not positive finite numbers: no power law to fit.")
-    slopes = [log_log_slope(x, curve, level) for curve in table]
-    if len(slopes) > 1:
-        return _judge([slope.value for slope in slopes], predicted, side, level, None, resolution)
+    fits = [fit_power_law(x, curve, level) for curve in table]
+    if len(fits) > 1:
+        return _judge([fit.exponent for fit in fits], predicted, side, level, None, resolution)
     return Finding(
-        measured=slopes[0].value,
-        interval=slopes[0].interval,
+        measured=fits[0].exponent,
+        interval=fits[0].interval,
         predicted=predicted,
-        verdict=_compare(slopes[0].interval, predicted, side, resolution),
+        verdict=_compare(fits[0].interval, predicted, side, resolution),
         caveat="Only one seed gives a curve to fit: the interval is that of the fit.",
     )
 

@@ -4,8 +4,9 @@ import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, is_dataclass, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, cast, get_args
 
+from karat.errors import one_line
 from karat.study.config import config_from_json, config_to_json, hints, read, require_setting
 from karat.study.grid import require_few_cells
 from karat.study.record import config_hash
@@ -13,6 +14,11 @@ from karat.study.source import remember, source_modules
 
 if TYPE_CHECKING:
     import torch
+
+Scale = Literal["tiny", "quick", "full"]
+"""Seconds, a minute, the paper's own size: the presets that every experiment of karat has."""
+
+SCALES: tuple[str, ...] = get_args(Scale)
 
 Part = Literal["theory", "images"]
 """What a question is asked of: the papers' own data models, or deep networks on images."""
@@ -63,7 +69,6 @@ class Experiment(Generic[C, R]):
     presets: Mapping[str, Preset[C]]
     run: Callable[[C, "torch.Generator"], R]
     part: Part = "theory"
-    undefined: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         # Experiments are made while their module is imported, perhaps by a script that runs them later.
@@ -183,5 +188,4 @@ def _config(name: str, base: Any, values: Mapping[str, Any]) -> Any:
     try:
         return replace(base, **values)
     except (TypeError, ValueError) as error:
-        sentence = " ".join(str(error).split())
-        raise ValueError(sentence.replace(f"`{type(base).__name__}`", f"`{name}`")) from error
+        raise ValueError(one_line(error).replace(f"`{type(base).__name__}`", f"`{name}`")) from error

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points
 
+from karat.errors import reason
 from karat.study.paper import Paper
 from karat.study.statement import Statement
 
@@ -145,5 +146,4 @@ def check_fault(paper: Paper, claim_id: str) -> str | None:
 
 def sentence(error: BaseException) -> str:
     """Return the kind of an error and its message on one line, without a full stop."""
-    text = " ".join(str(error).split()).rstrip(".")
-    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+    return f"{type(error).__name__}: {reason(error)}" if str(error).strip() else type(error).__name__

@@ -79,10 +79,8 @@ class Paper:
         return self._by_experiment("tables", "TABLES")
 
     def _by_experiment(self, room: str, name: str) -> dict[str, Any]:
-        found: dict[str, Any] = {}
-        for each in self._values(room, name):
-            found |= each if isinstance(each, dict) else {entry.experiment.name: entry for entry in each}
-        return found
+        entries = chain.from_iterable(self._values(room, name))
+        return {entry.experiment.name: entry for entry in entries}
 
     def _values(self, room: str, name: str) -> Iterator[Any]:
         return (vars(module)[name] for module in self._room(room) if name in vars(module))

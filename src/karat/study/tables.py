@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+from karat.core.texts import number
 from karat.study.experiment import Experiment
 from karat.study.record import Record
 from karat.study.run import Runs, read_runs
@@ -67,9 +68,7 @@ def _line(cells: Sequence[Entry]) -> str:
 
 
 def _text(cell: Entry) -> str:
-    if cell is None:
-        return ""
-    return f"{cell:.4g}" if isinstance(cell, float) else str(cell).replace("|", "\\|")
+    return number(cell).replace("|", "\\|")
 
 
 Make = Callable[[Sequence[Record]], Table]

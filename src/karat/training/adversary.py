@@ -6,8 +6,8 @@ import torch
 from torch import Tensor
 
 from karat.attacks.method import Method
-from karat.core.ball import Ball
 from karat.core.ranges import Steps, checked
+from karat.core.region import Region
 from karat.nets.module import as_classifier
 from karat.nets.net import Net
 from karat.training.schedules import Schedule
@@ -28,7 +28,7 @@ class Adversary:
     """
 
     method: Method
-    ball: Ball
+    ball: Region
     first_step: Steps = 0
     radius: Schedule | None = None
 

@@ -10,7 +10,7 @@ from karat.attacks.fastest import fastest_perturbations
 from karat.attacks.method import method_name
 from karat.core.ball import Ball
 from karat.core.checks import require_choice
-from karat.yours.given import Given, given
+from karat.yours.attack_task import AttackTask, prepared
 
 
 def attack(
@@ -60,18 +60,18 @@ def attack(
         method = METHODS[require_choice(method, "method", "attack", list(METHODS))](**knobs)
     elif knobs:
         raise TypeError(f"an attack object takes no further settings, got {', '.join(knobs)}.")
-    with given(model, x, y, ball) as task:
+    with prepared(model, x, y, ball) as task:
         _require_finite_margins(task, ball)
         if generator is None:
             generator = torch.Generator(device=task.x.device).manual_seed(0)
         delta = fastest_perturbations(
-            method, task.seen, task.x, task.labels, ball, net=task.twin, generator=generator
+            method, task.attacked, task.x, task.attacked_labels, ball, net=task.twin, generator=generator
         )
         name = method_name(method)
         return judge(task.classifier, task.x, task.y, delta, ball, name=name, trim=True)
 
 
-def _require_finite_margins(task: Given, ball: Ball) -> None:
+def _require_finite_margins(task: AttackTask, ball: Ball) -> None:
     """Refuse a radius at which the model's own numbers overflow: NaN would pass for a model that stands firm.
 
     Asked only of radii above the square root of the largest number, at two perturbations of full length.

@@ -23,7 +23,8 @@ def bracket_figure(
     """Draw brackets of robust accuracy with their intervals, and the radii of single samples if known.
 
     Args:
-        radii, curve: equally many.
+        radii: of the balls.
+        curve: the bracket at each radius.
         p: norm of the ball.
         minimal: adds the step curves of all samples.
     """
@@ -38,11 +39,11 @@ def bracket_figure(
             [radius, radius], ends, color=FAINT, linewidth=6, solid_capstyle="butt", label=label, zorder=2
         )
         ax.plot([radius, radius], [low, high], color=INK, linewidth=2.2, zorder=3)
-    shown: tuple[tuple[str, list[float], str, str], ...] = (
+    curves: tuple[tuple[str, list[float], str, str], ...] = (
         ("no attack succeeds", [1 - point.low for point in curve], PALETTE[1], "v"),
         ("proved robust", [1 - point.high for point in curve], PALETTE[0], "^"),
     )
-    for label, heights, colour, marker in shown:
+    for label, heights, colour, marker in curves:
         if minimal is None:
             ax.plot(radii, heights, ":", color=colour, linewidth=1.2, zorder=4)
         ax.plot(radii, heights, marker, color=colour, markersize=5, label=label, zorder=5)

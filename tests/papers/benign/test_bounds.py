@@ -13,23 +13,24 @@ from scipy.integrate import quad
 from scipy.stats import norm
 
 from karat.papers.benign.bounds import (
-    Setting,
+    TheoremSetting,
     clean_error_bound,
-    gradient_constant,
     implied_constant,
-    largest_constant,
-    loss_ratio_bound,
-    loss_ratio_reach,
-    margin_bound,
     robust_error_bound,
     robust_error_floor,
     training_loss_bound,
     training_time,
-    unmet_hypotheses,
+)
+from karat.papers.benign.bounds_hypotheses import largest_constant, unmet_hypotheses
+from karat.papers.benign.bounds_lemmas import (
+    gradient_constant,
+    loss_ratio_bound,
+    loss_ratio_reach,
+    margin_bound,
 )
 
-HEADLINE = Setting(n=100, d=1000, m=1000, mu=5.0, tau=0.5, flip_rate=0.1, lr=0.1, init_scale=1e-4)
-INSIDE = Setting(n=10, d=600, m=16, mu=4.95, tau=0.49, flip_rate=0.1, lr=2.7e-6, init_scale=1e-8)
+HEADLINE = TheoremSetting(n=100, d=1000, m=1000, mu=5.0, tau=0.5, flip_rate=0.1, lr=0.1, init_scale=1e-4)
+INSIDE = TheoremSetting(n=10, d=600, m=16, mu=4.95, tau=0.49, flip_rate=0.1, lr=2.7e-6, init_scale=1e-8)
 
 
 def test_robust_bound_without_attack_is_the_clean_bound() -> None:
@@ -156,9 +157,11 @@ def test_no_cell_of_the_figures_meets_the_dimension_hypothesis() -> None:
 
 
 def test_bad_numbers_are_refused() -> None:
-    with pytest.raises(ValueError, match=r"`flip_rate` of `Setting` must be a finite number >= 0 and <= 0.5"):
+    with pytest.raises(
+        ValueError, match=r"`flip_rate` of `TheoremSetting` must be a finite number >= 0 and <= 0.5"
+    ):
         replace(HEADLINE, flip_rate=0.7)
-    with pytest.raises(ValueError, match=r"`n` of `Setting` must be a whole number >= 1, got 0"):
+    with pytest.raises(ValueError, match=r"`n` of `TheoremSetting` must be a whole number >= 1, got 0"):
         replace(HEADLINE, n=0)
     assert torch.tensor(robust_error_floor(1.0, 0.0, 0.0)).isfinite()
 

@@ -7,15 +7,17 @@ import pytest
 import torch
 from scipy.optimize import brentq
 
-from karat.papers.benign.bounds import loss_ratio_reach, robust_error_bound
-from karat.papers.benign.checks.figures import _bound_exponent
-from karat.papers.benign.checks.settings import config_of
-from karat.papers.benign.experiments import traces
-from karat.papers.benign.experiments.exact import draw
-from karat.papers.benign.experiments.regime import INSIDE
+from karat.papers.benign.bounds import robust_error_bound
+from karat.papers.benign.bounds_lemmas import loss_ratio_reach
+from karat.papers.benign.checks.boundary import bound_exponent
+from karat.papers.benign.experiments.exact import draw_problem
+from karat.papers.benign.experiments.one_step import certified_gain
+from karat.papers.benign.experiments.regime import INSIDE, REGIME
+from karat.papers.benign.experiments.traces import LEMMAS_WIDE
 from karat.study.claim import judge_claim
 from karat.study.experiment import cells
 from karat.study.registry import CHECKS, EXPERIMENTS, get_statement
+from karat.study.run import read_runs
 
 
 def judged(claim_id, found):
@@ -41,15 +43,15 @@ def test_exponent_of_the_boundary_is_that_of_the_solved_bound():
 
             solved.append(brentq(excess, 1e-4, 1e4, rtol=1e-12))
         slope = math.log(solved[1] / solved[0]) / math.log(high / low)
-        assert _bound_exponent(config, "robust_error", [low, high]) == pytest.approx(slope, abs=2e-3)
+        assert bound_exponent(config, "robust", [low, high]) == pytest.approx(slope, abs=2e-3)
 
 
 def test_exponent_of_the_boundary_falls_from_four_to_two():
     config = cells(EXPERIMENTS["benign.boundary"], "quick", 1)[0].config
-    assert _bound_exponent(config, "clean_error", [1.0, 2.0, 5.0]) == pytest.approx(4.0)
-    assert _bound_exponent(config, "robust_error", [1e-4, 2e-4]) == pytest.approx(4.0, abs=1e-3)
-    assert _bound_exponent(config, "robust_error", [1e5, 2e5]) == pytest.approx(2.0, abs=1e-3)
-    assert _bound_exponent(config, "robust_error", [1.6, 2.3, 3.2, 4.5]) == pytest.approx(3.77, abs=0.02)
+    assert bound_exponent(config, "clean", [1.0, 2.0, 5.0]) == pytest.approx(4.0)
+    assert bound_exponent(config, "robust", [1e-4, 2e-4]) == pytest.approx(4.0, abs=1e-3)
+    assert bound_exponent(config, "robust", [1e5, 2e5]) == pytest.approx(2.0, abs=1e-3)
+    assert bound_exponent(config, "robust", [1.6, 2.3, 3.2, 4.5]) == pytest.approx(3.77, abs=0.02)
 
 
 class TestTrainingLoss:
@@ -69,8 +71,9 @@ class TestTrainingLoss:
             for record in records("benign.regime")
         ]
         evaluate = CHECKS["benign.thm3.1.1.regime"].evaluate
-        assert evaluate(with_values(long, final_train_loss=0.001)).verdict == "holds"
-        assert evaluate(with_values(long, final_train_loss=0.5)).verdict == "fails"
+        for loss, verdict in ((0.001, "holds"), (0.5, "fails")):
+            runs = read_runs(REGIME, with_values(long, final_train_loss=loss))
+            assert evaluate(runs).verdict == verdict
 
 
 def test_loss_ratio_bound_out_of_reach_decides_nothing(records):
@@ -80,9 +83,9 @@ def test_loss_ratio_bound_out_of_reach_decides_nothing(records):
 
 
 def test_no_run_exceeds_the_reach_of_its_steps(records):
-    for record in records("benign.lemmas_wide"):
-        config = config_of(record)
-        assert record.values["loss_ratio"] <= loss_ratio_reach(
+    for run in read_runs(LEMMAS_WIDE, records("benign.lemmas_wide")):
+        config = run.config
+        assert run.result.loss_ratio <= loss_ratio_reach(
             config.d, config.tau, config.elapsed, kappa=config.law.variance
         )
 
@@ -92,6 +95,14 @@ def test_robust_bound_is_judged_on_the_certified_error(records):
     claim = judged("benign.thm3.1.3.regime", found)
     assert claim.verdict == "inconclusive"
     assert claim.measured == pytest.approx(0.3)
+
+
+def test_without_a_certificate_the_robust_bound_stays_open(records):
+    found = records("benign.regime")
+    without = [replace(r, values={k: v for k, v in r.values.items() if "certified" not in k}) for r in found]
+    claim = judged("benign.thm3.1.3.regime", without)
+    assert claim.verdict == "inconclusive"
+    assert "no certified error" in claim.caveat
 
 
 @pytest.mark.parametrize(
@@ -133,7 +144,7 @@ def test_clean_training_is_compared_within_its_own_setting(records):
 
 
 def test_lemmas_refuse_a_step_size_that_decays():
-    with pytest.raises(ValueError, match="`decay_every` of `LemmaConfig` must be at least `steps` = 12"):
+    with pytest.raises(ValueError, match=r"`decay_every` of `benign\.lemmas` must be at least `steps` = 12"):
         cells(EXPERIMENTS["benign.lemmas"], "tiny", 1, {"decay_every": 5})
     config = replace(INSIDE, steps=12, decay_every=5)
     assert not config.setting().theorem_algorithm
@@ -141,12 +152,12 @@ def test_lemmas_refuse_a_step_size_that_decays():
 
 def test_certified_gain_is_below_the_gain_at_every_point_of_the_ball():
     cell = cells(EXPERIMENTS["benign.lemmas"], "tiny", 1, {"d": 200, "mu": 3.0, "ratio": 0.5, "lr": 0.5})[-1]
-    problem = draw(cell.config, torch.Generator().manual_seed(0))
+    problem = draw_problem(cell.config, torch.Generator().manual_seed(0))
     old = problem.net.replace(
         W=torch.randn(problem.net.W.shape, generator=torch.Generator().manual_seed(1)).double()
     )
     new = old.replace(W=old.W + 0.05 * torch.randn(old.W.shape, generator=torch.Generator().manual_seed(2)))
-    bound = traces.certified_gain(cell.config, old, new, problem.x, problem.y)
+    bound = certified_gain(cell.config, old, new, problem.x, problem.y)
     noise = torch.Generator().manual_seed(3)
     for _ in range(200):
         delta = torch.randn(problem.x.shape, generator=noise, dtype=torch.float64)

@@ -7,13 +7,17 @@ import numpy as np
 import pytest
 
 from karat.papers.benign.bounds_fit import threshold_law
-from karat.papers.benign.figures.crossing import find_boundary, halfway
-from karat.papers.benign.figures.grid import axis_scale, cell_edges, read_grid
+from karat.papers.benign.checks.predictions import halfway
+from karat.papers.benign.experiments.axes import axis_value
+from karat.papers.benign.figures.crossing import find_boundary
+from karat.papers.benign.figures.grid import read_grid
+from karat.papers.benign.figures.heat_cells import axis_scale, cell_edges
 from karat.papers.benign.figures.rows import rows_of
-from karat.papers.benign.figures.settings import base_first, setting_labels
+from karat.papers.benign.figures.setting_names import base_first, setting_labels
 from karat.study.experiment import Cell, cells
 from karat.study.record import Record
 from karat.study.registry import EXPERIMENTS, FIGURES
+from karat.study.run import by_setting, read_runs
 
 MAPS = ("benign.fig1", "benign.fig3", "benign.fig4", "benign.fig5")
 ROWS = ("benign.fig2", "benign.fig6")
@@ -54,6 +58,7 @@ def traces(config, seed):
         "distance_bound": 0.4,
         "loss_ratio": 1.5,
         "margin_drop": 0.0,
+        "gradient_constant": 1.0,
         "steps": [1, 2, config.steps],
         "normalised_margin": [0.4, 0.35, 0.3 + 0.01 * seed],
         "margin_bound": [1.0, 0.6, 0.4],
@@ -62,6 +67,7 @@ def traces(config, seed):
         "first_step_movement": 3.0,
         "active_samples": 0.2,
         "active_neurons": 0.3,
+        "final_train_loss": 0.5,
         **(smooth if config.activation == "smooth_leaky_relu" else {}),
     }
 
@@ -92,6 +98,10 @@ def record(cell, status="done", **changes):
 
 def sweep(name, seeds=3, scale="tiny", overrides=None):
     return cells(EXPERIMENTS[name], scale, seeds=seeds, overrides=overrides)
+
+
+def runs_of(name, cells_of_it):
+    return read_runs(EXPERIMENTS[name], [record(cell) for cell in cells_of_it])
 
 
 def draw(name, records, *, save=False):
@@ -185,12 +195,12 @@ def test_the_paper_s_own_grid_is_drawn_without_numbers_but_with_every_training_e
 
 
 def test_the_power_law_goes_through_the_middle_crossing():
-    records = [record(cell) for cell in sweep("benign.fig1", scale="quick")]
-    (picture,) = draw("benign.fig1", records)
+    cells_of_it = sweep("benign.fig1", scale="quick")
+    (picture,) = draw("benign.fig1", [record(cell) for cell in cells_of_it])
     lines = {line.get_label(): line for line in picture.figure.axes[0].lines}
     x, y = lines[r"$d \propto |\mu|^{4}$"].get_data()
-    grid = read_grid(records, lambda c: c["mu"], lambda c: c["d"])
-    boundary = find_boundary(grid.x, grid.y, 1 - grid.table("clean_error"), halfway(0.1))
+    grid = read_grid(runs_of("benign.fig1", cells_of_it), "mu")
+    boundary = find_boundary(grid.x, grid.y, 1 - grid.test_error("clean"), halfway(0.1))
     at, d = boundary.anchor
     assert np.interp(at, x, y) == pytest.approx(d, rel=1e-2)
     np.testing.assert_allclose(np.diff(np.log(y)) / np.diff(np.log(x)), 4.0, rtol=1e-6)
@@ -230,18 +240,24 @@ def test_cells_lie_around_their_values_without_gaps(values):
     assert (points < edges[1:]).all()
 
 
+def rows_by_axis(name):
+    return {row.axis: row for row in rows_of(runs_of(name, sweep(name, scale="full")))}
+
+
+def values_along(row):
+    return [axis_value(group[0].config, row.axis) for group in row.groups]
+
+
 def test_rows_vary_one_setting_around_the_common_point():
-    records = [record(cell) for cell in sweep("benign.fig2", scale="full")]
-    rows = {row.name: [value for value, _ in row.groups] for row in rows_of(records, ("mu", "d", "ratio"))}
+    rows = {axis: values_along(row) for axis, row in rows_by_axis("benign.fig2").items()}
     assert rows == {"mu": [4, 5, 6, 8, 10], "d": [500, 1000, 1500], "ratio": [0.05, 0.1, 0.15]}
 
 
 def test_rows_of_digits_take_the_ratios_at_their_own_signal():
-    records = [record(cell) for cell in sweep("benign.fig6", scale="full")]
-    rows = {row.name: row for row in rows_of(records, ("mu", "side", "ratio"))}
-    assert [value for value, _ in rows["ratio"].groups] == [0.05, 0.1, 0.15, 0.2]
-    assert {group[0].config["mu"] for _, group in rows["ratio"].groups} == {10.0}
-    assert [value for value, _ in rows["side"].groups] == [17, 20, 28, 32]
+    rows = rows_by_axis("benign.fig6")
+    assert values_along(rows["ratio"]) == [0.05, 0.1, 0.15, 0.2]
+    assert {group[0].config.mu for group in rows["ratio"].groups} == {10.0}
+    assert values_along(rows["d"]) == [17**2, 20**2, 28**2, 32**2]
 
 
 @pytest.mark.parametrize(("name", "shape"), [("benign.fig2", (3, 2)), ("benign.fig6", (2, 3))])
@@ -291,9 +307,8 @@ class TestLemmas:
         assert "✗ 0.25\n2 of 3" in self.facts(records)
 
     def test_settings_are_named_by_what_they_change(self):
-        groups = base_first(
-            [[record(cell)] for cell in sweep("benign.lemmas_wide", seeds=1, scale="quick")][::-1]
-        )
+        name = "benign.lemmas_wide"
+        groups = base_first(by_setting(runs_of(name, sweep(name, seeds=1, scale="quick")[::-1])))
         labels = [label.replace("\u00a0", " ") for label in setting_labels(groups)]
         assert labels[0] == "base"
         assert set(labels[1:]) == {"d = 8000", "n = 100", "|μ| = 8", "τ/|μ| = 0.5", "smooth leaky ReLU"}

@@ -10,58 +10,79 @@ from karat.core.smoothings import SmoothedRelu
 from karat.lab.execute import execute
 from karat.nets import init
 from karat.papers.convergence.bounds import curvature_constant, regret_gap
-from karat.papers.convergence.experiments import capacity, joint, kernel
+from karat.papers.convergence.experiments import shattering
+from karat.papers.convergence.experiments.activations import SLOPE_LIPSCHITZ
+from karat.papers.convergence.experiments.built import build
+from karat.papers.convergence.experiments.deep import THM41
+from karat.papers.convergence.experiments.descent import WIDTH
+from karat.papers.convergence.experiments.reference import allowed_points, frobenius_displacement
 from karat.papers.convergence.experiments.sets import PseudoHuber, draw_centres, draw_sets
-from karat.papers.convergence.experiments.two_layer import SLOPE_LIPSCHITZ
+from karat.papers.convergence.experiments.vs_lazy import BASE, VS_LAZY
 from karat.probes.kernel_interpolation import interpolant
 from karat.study.experiment import cells
 from karat.study.registry import EXPERIMENTS
+from karat.study.run import read_runs
+from karat.training.displacements import hilbert_ball
 
 
-def test_enclosures_of_the_joint_experiment_are_consistent(records):
-    for record in records("convergence.vs-lazy"):
-        assert 0 <= record.values["bound"] <= record.values["loss"] + 1e-6
-        limit = record.config["C0"]
-        moved = "row_movement" if record.config["ball"] == "rows" else "frobenius_movement"
-        assert record.values[moved] <= limit * (1 + 1e-4)
+def test_enclosures_of_both_balls_are_consistent(records):
+    for run in read_runs(VS_LAZY, records(VS_LAZY.name)):
+        config, result = run.config, run.result
+        assert 0 <= result.bound <= result.loss + 1e-6
+        moved = result.row_movement if config.ball == "rows" else result.frobenius_movement
+        assert moved <= config.C0 * (1 + 1e-4)
 
 
 def test_paired_starts_have_no_gradient_and_unpaired_ones_have_root_half_d(records):
-    for record in records("convergence.vs-lazy"):
-        d = record.config["side"] ** 2
-        if record.config["start"] == "paired":
-            assert record.values["start_gradient"] < 1e-4
+    for run in read_runs(VS_LAZY, records(VS_LAZY.name)):
+        if run.config.start == "paired":
+            assert run.result.start_gradient < 1e-4
         else:
-            assert record.values["start_gradient"] == pytest.approx(math.sqrt(d / 2), rel=0.25)
+            root_half_d = run.config.side / math.sqrt(2)
+            assert run.result.start_gradient == pytest.approx(root_half_d, rel=0.25)
 
 
 def test_small_paired_balls_hold_nets_that_separate_as_much_as_wide_ones(records):
     """Around a paired start the linearised net scales with the ball, so its signs fit into every ball."""
-    for record in records("convergence.vs-lazy"):
-        assert record.values["largest_train_accuracy"] >= record.values["train_accuracy"]
-        if record.config["start"] == "gaussian":
-            assert record.values["largest_train_accuracy"] == record.values["train_accuracy"]
+    for run in read_runs(VS_LAZY, records(VS_LAZY.name)):
+        assert run.result.largest_train_accuracy >= run.result.train_accuracy
+        if run.config.start == "gaussian":
+            assert run.result.largest_train_accuracy == run.result.train_accuracy
 
 
 def test_gaps_of_all_runs_obey_the_summed_recursion(records):
-    for record in records("convergence.width"):
-        config, values = record.config, record.values
-        c = curvature_constant(SLOPE_LIPSCHITZ[config["activation"]])
-        for steps, gap in zip(values["steps"], values["gap"], strict=True):
-            limit = regret_gap(config["R"], config["m"], config["lr"], steps, c)
-            assert gap + values["reference_bound"] - values["target_loss"] <= limit
+    for run in read_runs(WIDTH, records(WIDTH.name)):
+        config, result = run.config, run.result
+        c = curvature_constant(SLOPE_LIPSCHITZ[config.activation])
+        for steps, gap in zip(result.steps, result.gap, strict=True):
+            limit = regret_gap(config.R, config.m, config.lr, steps, c)
+            assert gap + result.reference_bound - result.target_loss <= limit
 
 
 def test_lengths_of_a_printed_start_concentrate_at_root_two(records):
-    for record in records("convergence.thm4.1"):
-        assert record.values["wide_norm"] == pytest.approx(math.sqrt(2), rel=0.15)
+    for run in read_runs(THM41, records(THM41.name)):
+        assert run.result.wide_norm == pytest.approx(math.sqrt(2), rel=0.15)
+        assert run.result.norm.low <= run.result.norm.mean <= run.result.norm.high
 
 
 def test_ball_and_cap_attacks_ask_the_same_question():
     """Signs of bias-free nets are constant on rays: an l_2 ball is the cap of angle arcsin(tau)."""
-    config = replace(joint.BASE, side=5, m=40, tau=0.3)
+    config = replace(BASE, side=5, m=40, tau=0.3)
     chord = float(config.perturbations.tau)
     assert 2 * math.asin(chord / 2) == pytest.approx(math.asin(0.3))
+
+
+def test_a_displacement_acts_on_the_linearised_net_as_its_coordinates_do():
+    g = torch.Generator().manual_seed(0)
+    sets = draw_sets(4, 3, 0.2, 5, g)
+    net = init.paired(3, 40, generator=g, sd_W=1.0, scale=40**-0.5, activation=SmoothedRelu(0.5))
+    x, y = allowed_points(sets)
+    space = hilbert_ball(net, x, y)
+    D = space.project(space.combine(torch.randn(20, generator=g, dtype=torch.float64)), 0.5)
+    moved = frobenius_displacement(net, x, y, space, D, 0.5)
+    gates = net.activation.derivative(net.preactivations(x)) * (net.scale * net.a)
+    assert torch.allclose(y * (gates * (x @ moved.T)).sum(dim=1), space.margins(D))
+    assert float(torch.linalg.vector_norm(moved)) == pytest.approx(0.5)
 
 
 def test_the_built_net_equals_its_kernel_function_to_first_order():
@@ -71,7 +92,7 @@ def test_the_built_net_equals_its_kernel_function_to_first_order():
     errors = []
     for m in (500, 50_000):
         net = init.paired(3, m, generator=g, sd_W=1.0, scale=m**-0.5, activation=SmoothedRelu(0.5))
-        built = kernel.build(net, function)
+        built = build(net, function)
         errors.append(float((built(centres) - function(centres)).abs().max()))
         moved = torch.linalg.vector_norm(built.W - net.W, dim=1).max() * math.sqrt(m)
         assert float(moved) == pytest.approx(function.random_feature_norm(net.W), rel=1e-9)
@@ -80,10 +101,10 @@ def test_the_built_net_equals_its_kernel_function_to_first_order():
 
 @pytest.mark.parametrize("d", [2, 5, 12])
 def test_corrected_offset_shatters_and_the_printed_one_does_not(d):
-    config = capacity.ShatteringConfig(d=d, labellings=40)
-    assert capacity.run_shattering(config, torch.Generator().manual_seed(0))["shattered"] == 1.0
+    config = shattering.ShatteringConfig(d=d, labellings=40)
+    assert shattering.run(config, torch.Generator().manual_seed(0)).shattered == 1.0
     printed = replace(config, printed=True)
-    assert capacity.run_shattering(printed, torch.Generator().manual_seed(0))["shattered"] < 0.5
+    assert shattering.run(printed, torch.Generator().manual_seed(0)).shattered < 0.5
 
 
 def test_pseudo_huber_vanishes_at_the_label_and_is_lipschitz():
@@ -105,16 +126,23 @@ def test_allowed_points_lie_on_the_sphere_within_their_caps():
 @pytest.mark.parametrize(
     ("name", "overrides", "message"),
     [
-        ("convergence.thm5.1", {"tau": 2.5}, "`tau` of `Cap` must be a finite number >= 0 and <= 2"),
-        ("convergence.thm5.1", {"m": 33}, "must be even"),
-        ("convergence.vs-lazy", {"tau": 1.2}, "`tau` of `Config` must be a finite number >= 0 and <= 1"),
-        ("convergence.capacity", {"widths": "4,2"}, "increasing whole numbers"),
+        ("convergence.thm5.1", {"tau": 2.5}, "`tau` of `{}` must be a finite number >= 0 and <= 2"),
+        ("convergence.thm5.1", {"m": 33}, "`m` of `{}` must be even, for neurons come in pairs; got 33."),
+        ("convergence.thm5.1", {"n": 1}, "`n` of `{}` must be a whole number >= 2, got 1."),
+        ("convergence.thm4.1", {"depth": 0}, "`depth` of `{}` must be a whole number >= 1, got 0."),
+        ("convergence.kernel", {"d": 2}, "`d` of `{}` must be a whole number >= 3, got 2."),
+        ("convergence.built", {"p_fail": 1.0}, "`p_fail` of `{}` must be a finite number > 0 and < 1"),
+        ("convergence.shattering", {"share": 0.0}, "`share` of `{}` must be a finite number <= 1 and > 0"),
+        ("convergence.vs-lazy", {"tau": 1.2}, "`tau` of `{}` must be a finite number >= 0 and <= 1"),
+        ("convergence.vs-lazy", {"padded_from": 20}, "`padded_from` of "),
+        ("convergence.capacity", {"widths": "4,2"}, "`widths` of `{}` must hold increasing whole numbers"),
+        ("convergence.capacity", {"widths": ""}, "`widths` of `{}` must hold at least 1 value"),
     ],
 )
 def test_malformed_settings_are_answered_in_one_line(name, overrides, message):
     with pytest.raises(ValueError) as caught:  # noqa: PT011
         cells(EXPERIMENTS[name], "tiny", 1, overrides)
-    assert message in str(caught.value)
+    assert message.format(name) in str(caught.value)
     assert "\n" not in str(caught.value)
 
 

@@ -1,44 +1,75 @@
 """What the features experiments measure, and malformed settings."""
 
+import re
 from dataclasses import replace
 
 import pytest
 import torch
 
+from karat.core.divergence import settle
 from karat.data import majority_law, parity_law
 from karat.data.pattern_dictionary import PatternDictionary
 from karat.lab.execute import execute
 from karat.papers.features.bounds import movement_bound
-from karat.papers.features.checks.reported import METHODS, REPORTED
-from karat.papers.features.experiments.cube import effort
+from karat.papers.features.checks.reported import PRINTED_METHODS, REPORTED, part_label, part_of
+from karat.papers.features.experiments.cube import CubeConfig, effort
+from karat.papers.features.experiments.descent import DescentConfig
 from karat.papers.features.experiments.explicit_net import explicit_net
+from karat.papers.features.experiments.kernels import KernelConfig
 from karat.papers.features.experiments.landmarks import label_strength, movement
 from karat.papers.features.experiments.learning import (
-    Config,
     draw,
     learn_features,
     rescaled_one_step,
     without_structure,
 )
+from karat.papers.features.experiments.quality import QualityConfig
+from karat.papers.features.experiments.settings import LearningConfig
+from karat.papers.features.experiments.students import StudentsConfig
 from karat.papers.features.experiments.tables import TINY
 from karat.papers.features.experiments.teachers import classical_minimum
 from karat.study.claim import judge_claim
+from karat.study.config import decode, encode
 from karat.study.experiment import cells
 from karat.study.registry import CHECKS, EXPERIMENTS, get_statement
+from karat.study.result import to_values, undefined_values
+from karat.study.run import read_runs
 
 
 def test_a_run_away_from_the_printed_size_is_out_of_regime(records):
     check = CHECKS["features.tab1"]
-    claim = judge_claim(get_statement(check.claim_id), check, records(check.experiment), "tiny")
+    claim = judge_claim(get_statement(check.claim_id), check, records(check.name), "tiny")
     assert claim.verdict == "out of regime"
     assert claim.hypotheses_unmet[0].startswith("Tab 1: d = 500")
 
 
 def test_every_cell_of_the_tables_is_reported():
     assert len(REPORTED) == 8
-    assert all(set(cells) == set(METHODS) for cells in REPORTED.values())
+    assert all(set(cells) == set(PRINTED_METHODS) for cells in REPORTED.values())
     assert REPORTED["tab1", ""]["ntk"].test == 86.4
     assert REPORTED["tab3", "d=2000"]["one_step"].cos == 0.560
+
+
+def test_runs_are_told_apart_by_the_part_of_the_table_and_by_what_they_add():
+    config = replace(TINY, negative_rate=0.8, sampling="balanced")
+    assert part_of("tab3", config) == "d=60"
+    assert part_of("tab1", config) == ""
+    assert part_label("tab4", config) == "negative_rate=0.8, balanced batches"
+
+
+@pytest.mark.parametrize("name", [name for name in EXPERIMENTS if name.startswith("features.")])
+def test_a_record_is_read_back_as_the_result_it_came_from(name, records):
+    experiment = EXPERIMENTS[name]
+    for record, run in zip(records(name), read_runs(experiment, records(name)), strict=True):
+        again = settle(decode(encode(to_values(run.result))), undefined_values(experiment.result_type))
+        assert again == record.values
+
+
+def test_methods_without_structure_can_be_run_alone():
+    cell = cells(EXPERIMENTS["features.tab1"], "tiny", 1, {"methods": ("rf_unstructured",)})[0]
+    (run,) = read_runs(EXPERIMENTS["features.tab1"], [execute(cell)])
+    assert list(run.result.methods) == ["rf_unstructured"]
+    assert run.result.methods["rf_unstructured"].known("strength") > 0
 
 
 def test_same_seed_gives_the_same_record():
@@ -83,16 +114,67 @@ def test_unmatched_settings_are_refused_in_one_sentence():
         ({"sigma_zeta": 0.1, "engine": "reduced"}, "input noise leaves the span"),
         ({"D": 40}, "must be at most `d` = 30, got 40"),
         ({"methods": ("svm",)}, "must be one of"),
-        ({"lr_a": ()}, "at least one rate"),
+        ({"lr_a": ()}, "must hold at least 1 values"),
         ({"task": "hidden"}, "cannot remove the structure"),
         ({"sigma_xi": 0.0, "second_step": "closed"}, "only with sigma_xi > 0"),
     ):
         with pytest.raises(ValueError, match=message):
-            Config(**(base | change))
+            LearningConfig(**(base | change))
+
+
+@pytest.mark.parametrize(
+    ("kind", "setting", "value", "rule"),
+    [
+        (KernelConfig, "bandwidth", 0.0, "a finite number > 0"),
+        (KernelConfig, "k", 50, "at most `D` = 20"),
+        (QualityConfig, "n_program", 5, "a whole number >= 6"),
+        (LearningConfig, "p_o", 0.6, "a finite number >= 0 and <= 0.5"),
+        (LearningConfig, "n", 1, "a whole number >= 2"),
+        (LearningConfig, "steps", 2, "a whole number >= 3"),
+        (LearningConfig, "negative_rate", 1.0, "a finite number > 0 and < 1"),
+        (LearningConfig, "lr_rf", (0.1, -1.0), "a finite number >= 0"),
+        (LearningConfig, "sigma_zeta", 1e16, "a finite number >= 0 and <= 1e+15"),
+    ],
+)
+def test_settings_are_refused_under_the_name_of_their_own_class(kind, setting, value, rule):
+    base = {"d": 30, "D": 20, "k": 5, "n": 10, "pairs": 2, "steps": 5}
+    sentence = f"`{setting}` of `{kind.__name__}` must be {rule}, got "
+    with pytest.raises(ValueError, match=f"^{re.escape(sentence)}"):
+        kind(**(base | {setting: value}))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"alpha": 1.0}, "must leave at least one of `n` = 100 original images"),
+        ({"students": ()}, "must be one size for net=resnet and at least one for net=fc"),
+        ({"net": "resnet"}, "must be one size for net=resnet"),
+        ({"injected": "tiny_imagenet"}, "only for net=resnet"),
+        ({"side": 4}, "must be a whole number >= 8, got 4"),
+        ({"students": (9, 0)}, "must be a whole number >= 1, got 0"),
+    ],
+)
+def test_mixtures_that_cannot_be_trained_are_refused(change, message):
+    base = {"source": "digits", "teacher": 9, "students": (9, 50), "n": 100, "steps": 5, "teacher_steps": 5}
+    with pytest.raises(ValueError, match=message):
+        StudentsConfig(**(base | change))
+
+
+@pytest.mark.parametrize("sizes", [(3, 5), (5, 3, 9), (3, 3, 9)])
+def test_sizes_must_increase(sizes):
+    with pytest.raises(ValueError, match="three or more increasing sizes"):
+        DescentConfig(sizes=sizes)
+
+
+def test_the_cube_is_small_and_holds_its_parities():
+    with pytest.raises(ValueError, match="`D` of `CubeConfig` must be a whole number <= 14, got 15"):
+        CubeConfig(D=15, k=3, size=8)
+    with pytest.raises(ValueError, match="`k` of `CubeConfig` must be at most `D` = 4, got 5"):
+        CubeConfig(D=4, k=5, size=8)
 
 
 def test_a_general_dictionary_goes_through_input_space():
-    config = Config(d=30, D=20, k=5, n=10, pairs=2, steps=5, dictionary="incoherent")
+    config = LearningConfig(d=30, D=20, k=5, n=10, pairs=2, steps=5, dictionary="incoherent")
     assert not config.reduced
 
 
@@ -149,7 +231,7 @@ def test_movement_is_compared_with_the_bound_of_every_neuron():
     net = problem.start.net
     W = net.W.clone()
     W[3, 0] += 0.5
-    share, worst = movement(net, net.replace(W=W), steps=10, lr=0.01)
-    assert share == pytest.approx(0.5 / float(net.W.norm()), rel=1e-4)
+    moved = movement(net, net.replace(W=W), steps=10, lr=0.01)
+    assert moved.share == pytest.approx(0.5 / float(net.W.norm()), rel=1e-4)
     bound = movement_bound(steps=10, lr=0.01, decay=0.0, length=0.0, top=float(net.a[3]))
-    assert worst == pytest.approx(0.5 / bound, rel=1e-4)
+    assert moved.over_bound == pytest.approx(0.5 / bound, rel=1e-4)

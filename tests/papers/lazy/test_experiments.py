@@ -7,9 +7,12 @@ import pytest
 import torch
 
 from karat.lab.execute import execute
+from karat.nets import init
 from karat.papers.lazy.bounds import sign_change_bound
-from karat.papers.lazy.experiments import adversarial, flips, lemmas
+from karat.papers.lazy.experiments import adversarial, adversarial_training, flip_length
 from karat.papers.lazy.experiments.digits import Digits
+from karat.papers.lazy.experiments.lemmas import can_switch_nearby
+from karat.papers.lazy.experiments.smallest_flips import smallest_flips
 from karat.study.experiment import cells
 from karat.study.registry import EXPERIMENTS
 
@@ -32,9 +35,9 @@ def test_wide_runs_stay_within_memory():
 
 
 def test_the_exact_flip_is_shorter_than_any_scanned_one():
-    net = flips.init.gaussian(20, 100, generator=torch.Generator().manual_seed(0), dtype=torch.float32)
+    net = init.gaussian(20, 100, generator=torch.Generator().manual_seed(0), dtype=torch.float32)
     x = torch.nn.functional.normalize(torch.randn(6, 20, generator=torch.Generator().manual_seed(1)), dim=1)
-    length, gradient, step = flips.smallest_flips(net, x)
+    length, gradient, step = smallest_flips(net, x)
     assert torch.allclose(length, step * gradient, rtol=1e-5)
     f, g = net.value_and_input_gradient(x)
     for share in torch.linspace(0.05, 0.99, 30):
@@ -48,11 +51,17 @@ def test_the_exact_flip_is_shorter_than_any_scanned_one():
         ("lazy.fig5", {"classes": "3,3"}, "must be two different digits"),
         ("lazy.fig5", {"classes": "0,12"}, "must be two different digits"),
         ("lazy.fig5", {"C0": "20,10"}, "increasing numbers"),
-        ("lazy.fig5", {"C0": "nan"}, "increasing numbers"),
-        ("lazy.padding", {"padded_from": 40}, "`padded_from` of `Config` must be at most"),
+        ("lazy.fig5", {"C0": "nan"}, "`C0` of `lazy.fig5` must be a finite number > 0"),
+        ("lazy.fig5", {"C0": ""}, "`C0` of `lazy.fig5` must hold at least 1 values"),
+        ("lazy.padding", {"padded_from": 40}, "`padded_from` of `Digits` must be at most"),
+        ("lazy.padding", {"padded_from": 0}, "`padded_from` of `lazy.padding` must be a whole number >= 1"),
         ("lazy.alg1", {"c": 30}, "where the radius c/side is |x| = 1"),
-        ("lazy.alg1", {"n": 1}, "at least 2"),
-        ("lazy.worst", {"C0": -1}, "`C0` of `Config` must be a finite number >= 0"),
+        ("lazy.alg1", {"n": 1}, "`n` of `lazy.alg1` must be a whole number >= 2, got 1"),
+        ("lazy.alg1", {"C0": 0}, "`C0` of `lazy.alg1` must be a finite number > 0"),
+        ("lazy.worst", {"C0": -1}, "`C0` of `lazy.worst` must be a finite number >= 0"),
+        ("lazy.worst", {"scales": "1,0"}, "`scales` of `lazy.worst` must be a finite number > 0"),
+        ("lazy.subset", {"p_fail": 1}, "`p_fail` of `lazy.subset` must be a finite number > 0 and < 1"),
+        ("lazy.subset", {"d": 1}, "`d` of `lazy.subset` must be a whole number >= 2"),
     ],
 )
 def test_malformed_settings_are_answered_in_one_line(name, overrides, message):
@@ -64,14 +73,14 @@ def test_malformed_settings_are_answered_in_one_line(name, overrides, message):
 
 def test_one_trajectory_measures_the_last_net_of_every_ball():
     """The snapshot of a ball is the net that training with this ball alone would have returned."""
-    config = replace(flips.TINY, C0=(4.0, 6.0, 9.0), max_steps=2000)
-    together = flips.run(config, torch.Generator().manual_seed(3))
-    assert together["left"] == [True] * 3
-    assert together["steps"] == sorted(together["steps"])
+    config = replace(flip_length.TINY, C0=(4.0, 6.0, 9.0), max_steps=2000)
+    together = flip_length.run(config, torch.Generator().manual_seed(3))
+    assert together.left == [True] * 3
+    assert together.steps == sorted(together.steps)
     for index, C0 in enumerate(config.C0):
-        alone = flips.run(replace(config, C0=(C0,)), torch.Generator().manual_seed(3))
+        alone = flip_length.run(replace(config, C0=(C0,)), torch.Generator().manual_seed(3))
         for name in ("steps", "perturbation", "gradient", "step", "test_error"):
-            assert alone[name][0] == together[name][index]
+            assert getattr(alone, name)[0] == getattr(together, name)[index]
 
 
 def test_counted_neurons_switch_by_explicit_moves_and_outnumber_the_printed_bound():
@@ -82,7 +91,7 @@ def test_counted_neurons_switch_by_explicit_moves_and_outnumber_the_printed_boun
     W = torch.randn(m, d, generator=g, dtype=torch.float64)
     x = torch.nn.functional.normalize(torch.randn(d, generator=g, dtype=torch.float64), dim=0)
     z = W @ x
-    counted = torch.flatten(lemmas.can_switch_nearby(W, z.unsqueeze(0), tau, V)[0].nonzero())
+    counted = torch.flatten(can_switch_nearby(W, z.unsqueeze(0), tau, V)[0].nonzero())
     assert len(counted) > sign_change_bound(m, V, 0.1, tau)
     for s in counted.tolist():
         w, length = W[s], torch.linalg.vector_norm(W[s])
@@ -107,6 +116,6 @@ def test_an_empty_digit_class_is_named():
 
 def test_training_without_projection_may_leave_the_ball():
     config = replace(adversarial.TINY, c=2.0, C0=0.5)
-    inside = adversarial.run(config, torch.Generator().manual_seed(0))
-    outside = adversarial.run(replace(config, C0=float("inf")), torch.Generator().manual_seed(0))
-    assert inside["movement_max"] <= 0.5 + 1e-4 < outside["movement_max"]
+    inside = adversarial_training.run(config, torch.Generator().manual_seed(0))
+    outside = adversarial_training.run(replace(config, C0=float("inf")), torch.Generator().manual_seed(0))
+    assert inside.movement_max <= 0.5 + 1e-4 < outside.movement_max

@@ -7,15 +7,21 @@ import pytest
 from scipy import integrate
 
 from karat.papers.purification import bounds
+from karat.papers.purification.bounds_hypotheses import (
+    TheoremSetting,
+    unmet_clean,
+    unmet_fragile,
+    unmet_robust,
+)
 
-SETTING = bounds.Setting(
+SETTING = TheoremSetting(
     d=200,
     k=30,
     m=1200,
     sigma_x=0.1,
     p=2.0,
     tau=0.07,
-    decay=5e-5,
+    lam=5e-5,
     random_start=True,
     ticket=0.97,
     sampled_noise=False,
@@ -57,8 +63,8 @@ def test_regularisation_is_guarded_at_small_d():
 
 def test_times_are_ordered_for_large_d():
     times = bounds.times(10**6, 200, lr=1e-3, init_scale=1e-9)
-    assert times["T_b"] < times["T_e"] < times["T_c"]
-    assert times["T_g"] / times["T_c"] == pytest.approx(200**2 / (10**6) ** 1.01)
+    assert times.T_b < times.T_e < times.T_c
+    assert times.T_g / times.T_c == pytest.approx(200**2 / (10**6) ** 1.01)
 
 
 def test_ticket_counts_are_gaussian_tails():
@@ -81,7 +87,7 @@ def test_mixture_ratio_is_the_waking_probability():
 
 
 def test_finite_size_regime_lists_what_it_breaks():
-    unmet = bounds.unmet_robust(SETTING)
+    unmet = unmet_robust(SETTING)
     for part in (
         "k <= d^0.499",
         "lambda",
@@ -95,13 +101,13 @@ def test_finite_size_regime_lists_what_it_breaks():
     assert not any("row and column sums" in sentence for sentence in unmet)
 
 
-def met(d: int, k: int, m: int) -> bounds.Setting:
+def met(d: int, k: int, m: int) -> TheoremSetting:
     return replace(
         SETTING,
         d=d,
         k=k,
         m=m,
-        decay=bounds.regularisation(d),
+        lam=bounds.regularisation(d),
         ticket=1.5,
         sampled_noise=True,
         paper_schedule=True,
@@ -109,7 +115,7 @@ def met(d: int, k: int, m: int) -> bounds.Setting:
 
 
 def test_what_is_met_is_not_listed():
-    left = bounds.unmet_clean(met(10**5, 10, 10**6))
+    left = unmet_clean(met(10**5, 10, 10**6))
     assert len(left) == 1  # nobody runs full-batch descent with lr = 1/poly(d)
     assert "fixed set" in left[0]
 
@@ -117,29 +123,29 @@ def test_what_is_met_is_not_listed():
 def test_first_phase_is_missing_exactly_where_its_times_are_out_of_order():
     for k in (5, 20, 80):
         times = bounds.times(2000, k, lr=1e-3, init_scale=1e-6)
-        listed = any("T_a < T_b" in sentence for sentence in bounds.unmet_clean(met(2000, k, 4000)))
-        assert listed == (times["T_a"] >= times["T_b"])
+        listed = any("T_a < T_b" in sentence for sentence in unmet_clean(met(2000, k, 4000)))
+        assert listed == (times.T_a >= times.T_b)
 
 
 def test_fragility_asks_for_enough_codes():
     d, m = 10**6, 10**7
     least = d ** ((1 - 1 / 6) / 3)  # m = d^(1 + 1/6)
     for k, listed in ((round(0.9 * least), True), (round(1.1 * least), False)):
-        assert any("Thm E.1" in sentence for sentence in bounds.unmet_fragile(met(d, k, m))) is listed
+        assert any("Thm E.1" in sentence for sentence in unmet_fragile(met(d, k, m))) is listed
 
 
 def test_robust_theorem_uses_the_c0_of_the_width():
     """d = 100, m = 1000: d^c0 = 10, so the radius is 0.1/sqrt(k), and d^(1 - 2 c0) = 1."""
     wide = replace(SETTING, d=100, m=1000, k=16)
     for tau, listed in ((0.024, False), (0.026, True)):
-        found = bounds.unmet_robust(replace(wide, tau=tau))
+        found = unmet_robust(replace(wide, tau=tau))
         assert any("tau = 1/(sqrt(k) d^c0) = 0.025" in sentence for sentence in found) is listed
     assert any(f"= {1 / math.log(100):.3g} with c0 = 0.50" in sentence for sentence in found)
     assert any("sigma_x <= d^(2 - 4 c0)/k^5.5 = 2.4e-07" in sentence for sentence in found)
-    narrow = bounds.unmet_robust(replace(wide, m=100, tau=0.24))  # c0 = 0
+    narrow = unmet_robust(replace(wide, m=100, tau=0.24))  # c0 = 0
     assert not any("tau = " in sentence for sentence in narrow)
 
 
 def test_a_dense_dictionary_is_outside_the_l_inf_theorem():
     dense = replace(SETTING, p=math.inf, tau=None, axis_dictionary=False)
-    assert any("row and column sums" in sentence for sentence in bounds.unmet_robust(dense))
+    assert any("row and column sums" in sentence for sentence in unmet_robust(dense))

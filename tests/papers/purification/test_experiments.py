@@ -12,18 +12,20 @@ from karat.core.ball import Ball
 from karat.core.divergence import Diverged
 from karat.lab.execute import execute
 from karat.nets import OddTwoLayer
-from karat.papers.purification.checks.data import small_ball, support
-from karat.papers.purification.checks.settings import worst_case
-from karat.papers.purification.experiments.evaluate import require_awake
-from karat.papers.purification.experiments.l2 import J
-from karat.papers.purification.experiments.regime import Regime, split
-from karat.papers.purification.experiments.small_ball import Config, run
+from karat.papers.purification.checks.readings import worst_case
+from karat.papers.purification.checks.small_ball import small_ball, support
+from karat.papers.purification.experiments.draws import split
+from karat.papers.purification.experiments.l2 import L2
+from karat.papers.purification.experiments.linf import LINF
+from karat.papers.purification.experiments.net_measures import require_awake
+from karat.papers.purification.experiments.odd_net_config import RANDOM_START, OddNetConfig
+from karat.papers.purification.experiments.small_ball import SmallBallConfig, SmallBallResult, run
 from karat.papers.purification.experiments.ties import TiesToPlus, Wake
 from karat.probes.oracle import HardThreshold
 from karat.study.claim import judge_claim
 from karat.study.experiment import cells
-from karat.study.record import Record
 from karat.study.registry import CHECKS, EXPERIMENTS, get_statement
+from karat.study.run import Run, read_runs
 from karat.training.odd import GrowingBias, OddClassifier, TwoStageBias
 
 
@@ -48,40 +50,40 @@ def test_exploding_training_is_recorded_as_diverged():
 
 
 def test_collapsed_net_is_never_counted_as_robust():
-    model = J.draw_model(torch.Generator().manual_seed(0))
-    asleep = J.draw_net(model, torch.Generator().manual_seed(1)).replace(b=torch.tensor(-10.0))
+    model = RANDOM_START.draw_model(torch.Generator().manual_seed(0))
+    asleep = RANDOM_START.draw_net(model, torch.Generator().manual_seed(1)).replace(b=torch.tensor(-10.0))
     with pytest.raises(Diverged, match="collapsed, no neuron wakes on 100%"):
         require_awake(asleep, model.sample(50, generator=torch.Generator(), dtype=torch.float32).x, 7)
 
 
 def test_equal_seeds_share_model_and_test_points_across_settings():
-    def drawn(config: Regime) -> torch.Tensor:
+    def drawn(config: OddNetConfig) -> torch.Tensor:
         draws = split(torch.Generator().manual_seed(3), 2)
         return config.draw_model(draws[0]).sample(5, generator=draws[1]).x
 
-    assert torch.equal(drawn(J), drawn(replace(J, clean_steps=5, tau_factor=0.1)))
+    assert torch.equal(drawn(RANDOM_START), drawn(replace(RANDOM_START, clean_steps=5, tau_factor=0.1)))
 
 
 def test_schedules_are_named_strategies():
-    assert isinstance(J.bias(), TwoStageBias)
-    paper = replace(J, schedule="paper", decay=None)
+    assert isinstance(RANDOM_START.bias(), TwoStageBias)
+    paper = replace(RANDOM_START, schedule="paper", decay=None)
     assert isinstance(paper.bias(), GrowingBias)
     assert paper.bias()(0.0, 1e9) == pytest.approx(30**-0.5001)
-    assert paper.lam == pytest.approx(math.log(math.log(math.log(200))))
+    assert paper.scaled_decay == pytest.approx(math.log(math.log(math.log(200))))
 
 
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"k": 300}, "`k` of `Regime` must be at most `d` = 200, got 300"),
-        ({"p": 1.0}, "`p` of `Regime` must be 2 or inf, got 1"),
-        ({"ramp": 2.0}, "`ramp` of `Regime` must be a finite number"),
-        ({"clean_steps": -1}, "`clean_steps` of `Regime` must be a whole number >= 0"),
+        ({"k": 300}, "`k` of `OddNetConfig` must be at most `d` = 200, got 300"),
+        ({"p": 1.0}, "`p` of `OddNetConfig` must be 2 or inf, got 1"),
+        ({"ramp": 2.0}, "`ramp` of `OddNetConfig` must be a finite number"),
+        ({"clean_steps": -1}, "`clean_steps` of `OddNetConfig` must be a whole number >= 0"),
     ],
 )
 def test_wrong_settings_are_refused(settings, message):
     with pytest.raises(ValueError, match=message):
-        replace(J, **settings)
+        replace(RANDOM_START, **settings)
 
 
 def test_a_sleeping_net_predicts_plus_one():
@@ -94,7 +96,7 @@ def test_a_sleeping_net_predicts_plus_one():
 
 
 def test_the_oracle_is_right_wherever_the_code_is_zero():
-    model = replace(J, d=40, k=10).draw_model(torch.Generator().manual_seed(0))
+    model = replace(RANDOM_START, d=40, k=10).draw_model(torch.Generator().manual_seed(0))
     test = model.sample(2000, generator=torch.Generator().manual_seed(1))
     hard = HardThreshold(model.M, model.w_star, 0.5 / math.sqrt(10))
     empty = (test.z == 0).all(dim=1)
@@ -127,33 +129,30 @@ def test_a_worst_case_holds_only_if_certificates_agree():
 
 
 def test_counts_of_codes_follow_the_binomial_law():
-    config = Config(k=16, n=4000)
-    values = run(config, torch.Generator().manual_seed(0))
-    law = binom(config.d, values["expected_support"] / config.d)
-    counts = values["support_counts"]
+    config = SmallBallConfig(k=16, n=4000)
+    result = run(config, torch.Generator().manual_seed(0))
+    law = binom(config.d, result.expected_support / config.d)
+    counts = result.support_counts
     expected = law.pmf(range(len(counts))) * config.n
     # Each count is binomial; 5 standard deviations over some 15 of them: false alarm below 1e-5.
     assert sum(counts) == config.n
     assert all(abs(c - e) <= 5 * math.sqrt(e) + 1 for c, e in zip(counts, expected, strict=True))
-    assert values["boundary_mass"][0] >= counts[0] / config.n  # z = 0 is on the boundary
+    assert result.boundary_mass[0] >= counts[0] / config.n  # z = 0 is on the boundary
 
 
-def _codes(k, seed, **values):
-    return Record(
-        experiment="purification.small_ball",
-        config={"k": k},
-        seed=seed,
-        status="done",
-        values={"t": [0.1, 0.2], **values},
-        error=None,
-        cpu_seconds=0.0,
-        version="0",
-        environment={},
+def _codes(k, seed, *, expected_support=1.0, support_counts=(1,), boundary_mass=(0.1, 0.2)):
+    result = SmallBallResult(
+        d=k**2,
+        expected_support=expected_support,
+        support_counts=list(support_counts),
+        t=[0.1, 0.2],
+        boundary_mass=list(boundary_mass),
     )
+    return Run(SmallBallConfig(k=k), result, seed)
 
 
 def test_supports_that_do_not_grow_with_k_are_not_of_order_k():
-    def records(sizes):
+    def runs(sizes):
         rows = [(k, [0] * on + [100]) for k, on in sizes]
         return [
             _codes(k, s, support_counts=[*row, s], expected_support=len(row) - 1)
@@ -161,8 +160,8 @@ def test_supports_that_do_not_grow_with_k_are_not_of_order_k():
             for s in (0, 1, 2)
         ]
 
-    assert support(records([(16, 3), (32, 5), (64, 10)])).verdict == "holds"
-    assert support(records([(16, 10), (32, 10), (64, 10)])).verdict == "fails"
+    assert support(runs([(16, 3), (32, 5), (64, 10)])).verdict == "holds"
+    assert support(runs([(16, 10), (32, 10), (64, 10)])).verdict == "fails"
 
 
 @pytest.mark.parametrize(
@@ -183,10 +182,16 @@ def test_mass_near_the_boundary_is_of_order_t_with_constants_that_do_not_move(ma
 
 
 def test_movement_and_printed_radii_are_recorded(records):
-    for record in records("purification.linf"):
-        values = record.values
-        assert values["movement_curve"][0] == 0
-        assert values["movement_curve"][-1] == pytest.approx(values["movement"], rel=1e-5)
-        k = record.config["k"]
-        assert (values["fall_radius"], values["hold_radius"]) == (k**-2, k**-1.75)
-        assert values["robust_certified_at_hold"] >= values["robust_certified"]  # a smaller radius
+    for cell in read_runs(LINF, records("purification.linf")):
+        result, k = cell.result, cell.config.k
+        assert result.movement_curve[0] == 0
+        assert result.movement_curve[-1] == pytest.approx(result.movement, rel=1e-5)
+        assert (result.fall_radius, result.hold_radius) == (k**-2, k**-1.75)
+        assert result.robust_certified_at_hold >= result.robust.certified  # a smaller radius
+
+
+def test_only_a_start_from_pure_features_is_attacked_itself(records):
+    pure, random = (read_runs(e, records(e.name))[0].result for e in (LINF, L2))
+    assert pure.start is not None
+    assert pure.start.accuracy > 0.5
+    assert random.start is None  # though `start_alignment` begins with the same word

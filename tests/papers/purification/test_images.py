@@ -7,43 +7,40 @@ import pytest
 import torch
 
 from karat.nets.networks import build_network
-from karat.papers.purification.checks.images import (
+from karat.papers.purification.checks.angles import (
     PRINTED_EXPONENT,
     angles,
-    attackers,
     frozen,
     layer_angles,
     layer_by_layer,
-    table,
 )
-from karat.papers.purification.experiments.freezing import FREEZING, frozen_below
-from karat.papers.purification.experiments.image_setting import load, source_or_digits
-from karat.papers.purification.experiments.table1 import TABLE1
-from karat.papers.purification.experiments.theta import THETA
+from karat.papers.purification.checks.images import attackers, table
+from karat.papers.purification.experiments.freezing import FREEZING, FreezingResult, frozen_below
+from karat.papers.purification.experiments.image_setting import (
+    CERTIFIED_AT,
+    ScoreLists,
+    Scores,
+    load,
+    source_or_digits,
+)
+from karat.papers.purification.experiments.layer_angles import LayerAngles, clean_pairs, turned
+from karat.papers.purification.experiments.layer_angles import layer_angles as measured_angles
+from karat.papers.purification.experiments.table1 import TABLE1, Table1Result, Trained, TrainedOnNoise
+from karat.papers.purification.experiments.theta import THETA, ThetaResult
 from karat.papers.purification.printed_table1 import ATTACKERS, PRINTED, reported_text
 from karat.report.summary_table import table_of
+from karat.study.config import config_to_json
 from karat.study.record import Record, cell_generator
 from karat.study.registry import CHECKS
+from karat.study.result import from_values, to_values, undefined_values
+from karat.study.run import Run
 
 TINY = THETA.preset("tiny").config
+IMAGES = {"images": "cifar10", "fallback": False, "trained_on": 5000, "tested_on": 1000}
 
 
 def _generator(seed=0):
     return torch.Generator().manual_seed(seed)
-
-
-def _record(experiment, config, **values):
-    return Record(
-        experiment=experiment,
-        config=config,
-        seed=0,
-        status="done",
-        values=values,
-        error=None,
-        cpu_seconds=1.0,
-        version="0",
-        environment={},
-    )
 
 
 def test_all_image_experiments_are_marked_and_have_three_scales():
@@ -81,7 +78,7 @@ def test_what_lies_below_is_the_robust_net_and_the_rest_is_drawn_anew():
 
 def test_layers_that_are_not_there_are_refused():
     config = replace(FREEZING.preset("tiny").config, layers=("conv9",), n=50)
-    with pytest.raises(ValueError, match="`layers` of `Config` must be among stem, "):
+    with pytest.raises(ValueError, match="`layers` of `FreezingConfig` must be among stem, "):
         FREEZING.run(config, _generator())
 
 
@@ -102,10 +99,17 @@ def test_a_cell_resumed_from_its_checkpoints_gives_the_same_values(tmp_path, mon
     ("experiment", "settings", "message"),
     [
         (THETA, {"attacker": "l7:1"}, "an attacker is linf:RADIUS"),
-        (TABLE1, {"attackers": ()}, "`attackers` of `Config` must name at least one attacker"),
-        (TABLE1, {"n": 1}, "`n` of `Config` must be a whole number >= 2"),
-        (FREEZING, {"layers": ()}, "`layers` of `Config` must name at least one convolution"),
-        (FREEZING, {"lr": -1.0}, "`lr` of `Config` must be a finite number > 0"),
+        (TABLE1, {"attackers": ()}, "`attackers` of `Table1Config` must name at least one attacker"),
+        (TABLE1, {"n": 1}, "`n` of `Table1Config` must be a whole number >= 2, got 1"),
+        (TABLE1, {"certify": -1}, "`certify` of `Table1Config` must be a whole number >= 0, got -1"),
+        (TABLE1, {"votes": 0}, "`votes` of `Table1Config` must be a whole number >= 1, got 0"),
+        (TABLE1, {"train_steps": 0}, "`train_steps` of `Table1Config` must be a whole number >= 1, got 0"),
+        (TABLE1, {"weight_decay": -0.1}, "`weight_decay` of `Table1Config` must be a finite number >= 0"),
+        (THETA, {"schedule": "linear"}, "`schedule` of `ThetaConfig` must be one of 'cosine', 'steps'"),
+        (THETA, {"lr": math.nan}, "`lr` of `ThetaConfig` must be a finite number > 0, got nan"),
+        (FREEZING, {"layers": ()}, "`layers` of `FreezingConfig` must name at least one convolution"),
+        (FREEZING, {"lr": -1.0}, "`lr` of `FreezingConfig` must be a finite number > 0"),
+        (FREEZING, {"last_epochs": 0}, "`last_epochs` of `FreezingConfig` must be a whole number >= 1"),
     ],
 )
 def test_wrong_settings_are_refused(experiment, settings, message):
@@ -113,24 +117,55 @@ def test_wrong_settings_are_refused(experiment, settings, message):
         replace(experiment.preset("tiny").config, **settings)
 
 
+def test_settings_at_the_ends_of_their_ranges_are_allowed():
+    replace(TINY, n=2, test=None, weight_decay=0.0, attack_warmup=0, restarts=0)
+    replace(TABLE1.preset("tiny").config, certify=0, votes=1, train_steps=None, random_epochs=1)
+    replace(FREEZING.preset("tiny").config, warm_epochs=0, last_epochs=1)
+
+
+def test_a_filter_that_does_not_turn_has_angle_one_and_a_dead_one_is_left_out():
+    start = torch.eye(4)[:3]
+    clean = torch.eye(4)[1:4].clone()  # every filter turns by a right angle
+    robust = 2 * clean
+    clean[2] *= 1e-9
+    found = measured_angles([start], [clean], [robust])
+    assert (found.live, found.filters) == ([2], [3])
+    assert (found.start_clean, found.start_clean_small, found.start_clean_large) == ([0.0], [1.0], [0.0])
+    assert found.clean_robust == pytest.approx([1.0])
+    assert found.clean_robust_large == turned([clean], [robust], [clean]).large == [1.0]
+    assert (found.pairs_small, clean_pairs([clean]).large) == ([1.0], [0.0])
+
+
+def _layer_angles(layers):
+    """Angles as the principle wants them, at every layer."""
+    means = {"chance": 0.02, "start_clean": 0.1, "start_robust": 0.1, "clean_robust": 0.95, "pairs": 0.1}
+    shares = {f"{name}_small": 1.0 for name in ("start_clean", "start_robust", "pairs")}
+    shares |= {"clean_robust_small": 0.0, "clean_robust_large": 1.0}
+    shares |= {"start_clean_large": 0.0, "start_robust_large": 0.0}
+    lists = {name: [value] * layers for name, value in (means | shares).items()}
+    return vars(LayerAngles(**lists, live=[10, 8], filters=[10] * layers))
+
+
 def _angles(exponent, **changes):
-    values = {
-        "decay_exponent": exponent,
-        "filters": [10, 10],
-        "live": [10, 8],
-        "chance": [0.04, 0.02],
-        "clean_strong": 0.04,
-        "robust_strong": 0.2,
-        "start_clean": [0.1, 0.1],
-        "clean_robust": [0.9, 0.95],
-        "clean_control": [0.98, 0.99],
-        "pairs": [0.1, 0.15],
-        "start_clean_small": [1.0, 0.9],
-        "start_robust_small": [1.0, 0.9],
-        "clean_robust_large": [1.0, 1.0],
-        "pairs_small": [0.8, 0.6],
-    }
-    return _record("purification.theta", {"weight_decay": 0.005, "source": "cifar10"}, **(values | changes))
+    result = ThetaResult(
+        **IMAGES,
+        **_layer_angles(2),
+        layers=["conv1", "conv2"],
+        clean_control=[0.98, 0.99],
+        clean_control_small=[0.0, 0.0],
+        clean_control_large=[1.0, 1.0],
+        start_clean_all=[0.1, 0.1],
+        decay_exponent=exponent,
+        clean_curve=[],
+        robust_curve=[],
+        control_curve=[],
+        robust_curve_accuracy=[],
+        clean=Scores(accuracy=0.5, attacker=0.1, strong=0.04),
+        robust=Scores(accuracy=0.4, attacker=0.3, strong=0.2),
+        control=Scores(accuracy=0.5, attacker=0.1, strong=0.04),
+    )
+    wanted = {"start_clean_small": [1.0, 0.9], "pairs_small": [0.8, 0.6]}
+    return Run(replace(TINY, source="cifar10"), replace(result, **(wanted | changes)), 0)
 
 
 def test_angles_hold_only_if_every_clause_holds_at_every_layer():
@@ -149,25 +184,29 @@ def test_runs_that_disagree_leave_the_angles_open():
     assert pytest.approx(1.6, abs=0.05) == PRINTED_EXPONENT
 
 
+def _stage(*strong):
+    return ScoreLists(accuracy=[0.4] * len(strong), attacker=list(strong), strong=list(strong))
+
+
 def _freezing(**changes):
-    values = {
-        "frozen_tensors": [0, 4],
-        "frozen_unchanged": [True, True],
-        "stage1_strong": 0.2,
-        "stage2_strong": [0.05, 0.0],
-        "stage3_strong": [0.2, 0.2],
-        "start_clean": [0.1, 0.1],
-        "clean_robust": [0.95, 0.95],
-        "clean_robust_large": [1.0, 1.0],
-    }
-    values["tested_on"] = 1000
-    config = {"layers": ["conv1", "conv3"], "source": "cifar10", "attacked": 500}
-    return _record("purification.freezing", config, **(values | changes))
+    result = FreezingResult(
+        **IMAGES,
+        **_layer_angles(2),
+        stage1=Scores(accuracy=0.4, attacker=0.2, strong=0.2),
+        stage2=_stage(0.05, 0.0),
+        stage3=_stage(0.2, 0.2),
+        frozen_tensors=[0, 4],
+        frozen_unchanged=[True, True],
+        pairs_large=[0.0, 0.0],
+    )
+    settings = {"layers": ("conv1", "conv3"), "source": "cifar10", "attacked": 500}
+    config = replace(FREEZING.preset("tiny").config, **settings)
+    return Run(config, replace(result, **changes), 0)
 
 
 def test_zero_after_stage_two_is_asked_only_where_something_is_frozen():
     assert frozen([_freezing()]).verdict == "holds"
-    finding = frozen([_freezing(stage2_strong=[0.05, 0.16])])
+    finding = frozen([_freezing(stage2=_stage(0.05, 0.16))])
     assert (finding.verdict, finding.measured) == ("fails", 0.16)
     with pytest.raises(ValueError, match="frozen tensors changed"):
         frozen([_freezing(frozen_unchanged=[True, False])])
@@ -175,55 +214,79 @@ def test_zero_after_stage_two_is_asked_only_where_something_is_frozen():
 
 def test_layers_purify_if_robustness_returns_and_filters_stay():
     assert layer_by_layer([_freezing()]).verdict == "holds"
-    assert layer_by_layer([_freezing(stage3_strong=[0.2, 0.0])]).verdict == "fails"
-    close = _freezing(stage2_strong=[0.05, 0.1], stage3_strong=[0.2, 0.11])
+    assert layer_by_layer([_freezing(stage3=_stage(0.2, 0.0))]).verdict == "fails"
+    close = _freezing(stage2=_stage(0.05, 0.1), stage3=_stage(0.2, 0.11))
     assert layer_by_layer([close]).verdict == "inconclusive"
     assert layer_by_layer([_freezing(clean_robust_large=[1.0, 0.2])]).verdict == "fails"
 
 
 def test_the_angles_of_the_layers_drawn_anew_are_those_of_the_caption():
     shares = {"start_clean_small": [0.2, 0.9], "start_robust_small": [0.2, 0.9], "pairs_small": [0.2, 0.7]}
-    more = {f"{stage}_accuracy": [0.4, 0.4] for stage in ("stage2", "stage3")} | {"pairs": [0.1, 0.1]}
-    finding = layer_angles([_freezing(**shares, **more)])
+    finding = layer_angles([_freezing(**shares)])
     assert (finding.verdict, finding.measured) == ("holds", 0.7)  # nothing is frozen below the first layer
-    assert layer_angles([_freezing(**shares | {"pairs_small": [0.9, 0.4]}, **more)]).verdict == "fails"
-    small = {"network": "alexnet:0.25", "source": "cifar10", "attacker": "l2:1"}
-    for item in ("fig2.resnet", "sec8.2.frozen", "fig11"):
-        unmet = CHECKS[f"purification.{item}"].hypotheses(small)
-        assert unmet == [
-            "Sec 8: ResNet-34, here alexnet:0.25",
-            "Sec 8.2: attacker l2(1, 0.25), here l2:1",
-        ]
+    assert layer_angles([_freezing(**shares | {"pairs_small": [0.9, 0.4]})]).verdict == "fails"
 
 
-def _without(mode):
-    """An attacker without noise has no noise-only control."""
-    return math.nan if mode == "noise" else 0.6
+@pytest.mark.parametrize("item", ["fig2.resnet", "sec8.2.frozen", "fig11"])
+def test_another_net_and_another_attacker_are_unmet(item):
+    run = _freezing()
+    small = replace(run, config=replace(run.config, network="alexnet:0.25", attacker="l2:1"))
+    assert CHECKS[f"purification.{item}"].hypotheses(small) == [
+        "Sec 8: ResNet-34, here alexnet:0.25",
+        "Sec 8.2: attacker l2(1, 0.25), here l2:1",
+    ]
+
+
+def _trained(kind=Trained, *, strong, theta=((0.99, 0.98), (0.97, 0.95)), first=0.6):
+    return kind(
+        accuracy=[first, 0.5],
+        attacker=[first, 0.5],
+        strong=list(strong),
+        certified=[[], [0.5, 0.4, 0.2]],
+        theta=[list(row) for row in theta],
+    )
 
 
 def _table(names=("linf:4", "linf:8"), **changes):
-    values = {
-        "tested_on": 500,
-        "clean_strong": [0.05, 0.0],
-        "from_clean_strong": [0.4, 0.3],
-        "from_random_strong": [0.35, 0.31],
-        "from_clean_theta": [[0.99, 0.98], [0.97, 0.95]],
-        "noise_strong": [math.nan, 0.1],
-    }
-    values |= {
-        f"{mode}_{what}": [[], [0.5, 0.4, 0.2]] if what == "certified" else [_without(mode), 0.5]
-        for mode in ("clean", "from_clean", "from_random", "noise")
-        for what in ("certified", "accuracy", "attacker")
-    }
-    config = {
-        "network": "alexnet:0.25",
-        "source": "cifar10",
-        "attackers": list(names),
-        "attacked": 500,
-        "robust_epochs": 5,
-        "clean_epochs": 30,
-    }
-    return _record("purification.table1", config, **(values | changes))
+    result = Table1Result(
+        **IMAGES,
+        layers=["conv1", "conv2"],
+        radii=list(CERTIFIED_AT),
+        clean=_trained(strong=(0.05, 0.0)),
+        from_clean=_trained(strong=(0.4, 0.3)),
+        from_random=_trained(strong=(0.35, 0.31)),
+        # An attacker without noise has no noise-only control.
+        noise=_trained(TrainedOnNoise, strong=(math.nan, 0.1), first=math.nan),
+    )
+    settings = {"network": "alexnet:0.25", "source": "cifar10", "attackers": names, "attacked": 500}
+    config = replace(TABLE1.preset("tiny").config, **settings, robust_epochs=5, clean_epochs=30)
+    return Run(config, replace(result, **changes), 0)
+
+
+def _record(run):
+    return Record(
+        experiment="purification.table1",
+        config=config_to_json(run.config),
+        seed=0,
+        status="done",
+        values=to_values(run.result),
+        error=None,
+        cpu_seconds=1.0,
+        version="0",
+        environment={},
+    )
+
+
+def test_every_training_has_its_own_names_in_a_record():
+    run = _table(from_random=None)
+    values = to_values(run.result)
+    assert values["from_clean_strong"] == [0.4, 0.3]
+    assert not [name for name in values if name.startswith("from_random_")]
+    again = from_values(Table1Result, values)
+    assert list(again.trainings) == ["clean", "from_clean", "noise"]
+    assert again.clean == run.result.clean
+    assert math.isnan(again.noise.strong[0])
+    assert set(undefined_values(Table1Result)) == {"noise_accuracy", "noise_attacker", "noise_strong"}
 
 
 def test_the_table_is_judged_by_its_order_and_says_when_clean_nets_are_not_at_zero():
@@ -233,17 +296,17 @@ def test_the_table_is_judged_by_its_order_and_says_when_clean_nets_are_not_at_ze
     assert "Clean nets are not at 0.0% here." in finding.caveat
     assert "noise only 0.100 (0.500)" in finding.caveat
     assert "certified at radius 0.25 for linf:8: clean 0.40" in finding.caveat
-    assert table([_table(from_random_strong=[0.35, 0.0])]).verdict == "fails"
-    assert table([_table(from_random_strong=[0.06, 0.31])]).verdict == "inconclusive"
+    assert table([_table(from_random=_trained(strong=(0.35, 0.0)))]).verdict == "fails"
+    assert table([_table(from_random=_trained(strong=(0.06, 0.31)))]).verdict == "inconclusive"
 
 
 def test_attackers_are_judged_by_the_robustness_gained_while_filters_stay():
     strong = _table(names=("l2:0.5:0.12", "l2:1:0.25"))
     assert attackers([_table(), strong]).verdict == "holds"
     assert attackers([_table()]).verdict == "inconclusive"  # two of four attackers
-    turned = _table(from_clean_theta=[[0.99, 0.7], [0.9, 0.6]])
-    assert attackers([turned, strong]).verdict == "fails"
-    nothing = _table(from_clean_strong=[0.05, 0.0])
+    far = _table(from_clean=_trained(strong=(0.4, 0.3), theta=((0.99, 0.7), (0.9, 0.6))))
+    assert attackers([far, strong]).verdict == "fails"
+    nothing = _table(from_clean=_trained(strong=(0.05, 0.0)))
     assert attackers([nothing, strong]).verdict in ("fails", "inconclusive")
 
 
@@ -263,7 +326,7 @@ def test_all_twelve_printed_cells_are_reported():
 
 
 def test_the_table_shows_measured_beside_printed_and_what_is_missing():
-    made = table_of("purification.table1")([_table()])
+    made = table_of("purification.table1")([_record(_table())])
     rows = {(row[2], row[3]): row for row in made.rows}
     measured = rows["linf:8", "adversarial from clean"]
     assert measured[6] == pytest.approx(30)

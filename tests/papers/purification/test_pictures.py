@@ -11,14 +11,12 @@ from torch import nn
 from karat.core.ball import Ball
 from karat.lab.execute import execute
 from karat.nets.module import as_classifier
-from karat.papers.purification.experiments.alexnet import _TINY, filter_values
+from karat.papers.purification.experiments.alexnet import _TINY, AlexnetResult, filter_measures
+from karat.papers.purification.experiments.image_codes import code_curves, span_errors, sparse_pictures
 from karat.papers.purification.experiments.image_measures import (
-    code_values,
-    density_values,
-    lottery_values,
+    densities,
+    lottery,
     perturbations,
-    span_values,
-    sparse_pictures,
     strongest_channels,
 )
 from karat.papers.purification.experiments.image_setting import Images
@@ -32,6 +30,8 @@ from karat.study.experiment import cells
 from karat.study.quantised import quantise, restore
 from karat.study.record import Record
 from karat.study.registry import CHECKS, EXPERIMENTS, get_statement
+from karat.study.result import undefined_values
+from karat.study.run import Run
 
 
 def generator(seed: int = 0) -> torch.Generator:
@@ -66,26 +66,26 @@ def test_perturbations_stay_in_the_ball_and_lower_every_margin():
     assert bool((seen.margin(x + delta, labels) < seen.margin(x, labels)).all())
 
 
-def test_density_values_hold_one_number_per_image_and_rank_noise_above_a_wave():
+def test_densities_hold_one_number_per_image_and_rank_noise_above_a_wave():
     images = torch.rand(30, 1, 8, 8, generator=generator())
     wave = torch.linspace(0, 1, 8).expand(4, 1, 8, 8)
     noise = torch.randn(4, 1, 8, 8, generator=generator())
-    values = density_values({"clean_delta": noise, "robust_delta": wave}, images[:4], images)
-    assert len(values["participation"]["clean_delta"]["dct"]) == 4
-    table = values["density"]
-    assert table["clean_delta"]["dct"]["participation"] > 5 * table["robust_delta"]["dct"]["participation"]
-    assert table["noise"]["pca"]["participation"] == pytest.approx(66 / 3)
+    means, single = densities({"clean_delta": noise, "robust_delta": wave}, images[:4], images)
+    assert len(single["clean_delta"].dct) == 4
+    dense, sparse = (means[name]["dct"].participation for name in ("clean_delta", "robust_delta"))
+    assert dense > 5 * sparse
+    assert means["noise"]["pca"].participation == pytest.approx(66 / 3)
 
 
 def test_codes_are_counted_per_target_and_rebuilt_pictures_keep_their_mean_colour():
     images = torch.rand(3, 1, 6, 6, generator=generator())
     deltas = {"clean_delta": torch.randn(3, 1, 6, 6, generator=generator())}
     atoms = {"robust": torch.eye(36), "clean": torch.eye(36)[:4]}
-    values, paths = code_values(atoms, images, deltas, 50)
-    assert set(values["curves"]) == {"image|robust", "clean_delta|robust", "image|clean"}
+    curves, paths = code_curves(atoms, images, deltas, 50)
+    assert set(curves) == {"image|robust", "clean_delta|robust", "image|clean"}
     alone = lasso_path(as_targets(images), torch.eye(36), ratios=paths["robust"].ratios, iterations=50)
     assert torch.equal(paths["robust"].nonzeros, alone.nonzeros)
-    assert all(math.isinf(count) for count in values["curves"]["image|clean"]["at"]["0.1"])
+    assert all(math.isinf(count) for count in curves["image|clean"].at["0.1"])
     pictures, share, error = sparse_pictures(paths["robust"], torch.eye(36), images)
     assert share == pytest.approx(float(alone.nonzeros[0].double().mean()) / 36)
     assert 0 < error < 1
@@ -93,8 +93,8 @@ def test_codes_are_counted_per_target_and_rebuilt_pictures_keep_their_mean_colou
     assert torch.allclose(kept.flatten(1), alone.codes[0], atol=1e-6)
 
 
-def test_span_values_name_target_and_dictionary():
-    found = span_values({"all": torch.eye(4), "none": torch.zeros(2, 4)}, {"x": torch.rand(3, 4)})
+def test_span_errors_name_target_and_dictionary():
+    found = span_errors({"all": torch.eye(4), "none": torch.zeros(2, 4)}, {"x": torch.rand(3, 4)})
     assert found["x|all"] == pytest.approx(0, abs=1e-9)
     assert found["x|none"] == 1
 
@@ -102,20 +102,20 @@ def test_span_values_name_target_and_dictionary():
 def test_lottery_of_unrelated_starts_is_chance_and_of_kept_starts_is_won():
     """128 features in 400 dimensions: the mean rank is within 4 x 0.29/sqrt(128), false alarm below 1e-4."""
     first, last = (torch.randn(128, 1, 20, 20, generator=generator(seed)) for seed in (0, 1))
-    fresh = lottery_values([first, last])
-    assert abs(fresh["rank"][0] - 0.5) < 4 * 0.29 / math.sqrt(128)
-    assert fresh["own"][1] == pytest.approx(1, abs=1e-5)
-    assert fresh["rank"][1] == 1
-    kept = lottery_values([first, first + 0.5 * last])
-    assert kept["rank"][0] > 0.99
-    assert len(kept["first_ranks"]) == 128
+    fresh = lottery([first, last])
+    assert abs(fresh.rank[0] - 0.5) < 4 * 0.29 / math.sqrt(128)
+    assert fresh.own[1] == pytest.approx(1, abs=1e-5)
+    assert fresh.rank[1] == 1
+    kept = lottery([first, first + 0.5 * last])
+    assert kept.rank[0] > 0.99
+    assert len(kept.first_ranks) == 128
 
 
 def test_lottery_leaves_dead_filters_out():
     first = torch.randn(6, 1, 3, 3, generator=generator())
     last = torch.randn(6, 1, 3, 3, generator=generator(1))
     last[0] *= 1e-9
-    assert len(lottery_values([first, last])["first_ranks"]) == 5
+    assert len(lottery([first, last]).first_ranks) == 5
 
 
 def test_strongest_channels_are_the_longest_filters():
@@ -131,9 +131,10 @@ def test_deep_layers_are_the_last_and_one_three_quarters_up():
 
 def test_filters_that_did_not_change_have_forgotten_nothing():
     net = nn.Sequential(nn.Conv2d(3, 4, 5))
-    found = filter_values(dict.fromkeys(("start", "clean", "robust", "continued"), net))
-    assert found["leftover_robust"]["energy_before"] == pytest.approx(1)
-    assert math.isnan(found["leftover_robust"]["forgotten"])
+    left = filter_measures(dict.fromkeys(("start", "clean", "robust", "continued"), net)).leftover_robust
+    assert left.energy_before == pytest.approx(1)
+    assert math.isnan(left.forgotten)
+    assert set(undefined_values(AlexnetResult)) == {"at", "forgotten"}
 
 
 def test_right_images_come_first():
@@ -159,9 +160,9 @@ def test_tiles_and_scales():
 
 
 def test_settings_are_checked():
-    with pytest.raises(ValueError, match="`network` of `Config` must be an alexnet, got 'resnet:8'"):
+    with pytest.raises(ValueError, match="`network` of `AlexnetConfig` must be an alexnet, got 'resnet:8'"):
         replace(_TINY, network="resnet:8")
-    with pytest.raises(ValueError, match="`coded` of `Config` must be a whole number >= 1, got 0"):
+    with pytest.raises(ValueError, match="`coded` of `AlexnetConfig` must be a whole number >= 1, got 0"):
         replace(_TINY, coded=0)
     with pytest.raises(ValueError, match="an attacker is"):
         replace(_TINY, attacker="l7:1")
@@ -176,21 +177,17 @@ def test_same_seed_gives_the_same_pictures():
 PRINTED = {"purification.alexnet": "alexnet:1", "purification.resnet_pictures": "preact34"}
 
 
-def record(name: str, **values: object) -> Record:
-    """A record of the paper's own net."""
-    printed = {"source": "cifar10", "network": PRINTED[name]}
-    config = cells(EXPERIMENTS[name], "quick", 1)[0].config_json | printed
-    return Record(
-        experiment=name,
-        config=config,
-        seed=0,
-        status="done",
-        values=values,
-        error=None,
-        cpu_seconds=0.0,
-        version="0",
-        environment={},
-    )
+@pytest.fixture
+def record(records):
+    """Make a record of the paper's own net: the values of a tiny one with some of them changed."""
+
+    def make(name: str, **changes: object) -> Record:
+        tiny = records(name)[0]
+        printed = {"source": "cifar10", "network": PRINTED[name]}
+        config = cells(EXPERIMENTS[name], "quick", 1)[0].config_json | printed
+        return replace(tiny, config=config, values=tiny.values | changes)
+
+    return make
 
 
 def judged(item: str, *records: Record):
@@ -198,24 +195,22 @@ def judged(item: str, *records: Record):
     return judge_claim(get_statement(check.claim_id), check, records, "quick")
 
 
-LEFT = {"energy_before": 0.3, "energy_after": 0.2, "cosine": -0.3, "forgotten": 0.7}
-
-
 @pytest.mark.parametrize(("after", "verdict"), [(0.8, "holds"), (1.2, "fails")])
-def test_filters_are_judged_by_their_roughness_and_the_forgotten_start_is_told(after, verdict):
+def test_filters_are_judged_by_their_roughness_and_the_forgotten_start_is_told(record, after, verdict):
     rough = {"clean": [1.0, 2.0, 1.5], "continued": [1.0] * 3}
     rough["robust"] = [after * value + 0.001 * i for i, value in enumerate(rough["clean"])]
-    claim = judged("fig1", record("purification.alexnet", filter_roughness=rough, leftover_robust=LEFT))
+    tiny = record("purification.alexnet").values["leftover_robust"]
+    left = tiny | {"energy_before": 0.3, "energy_after": 0.2, "cosine": -0.3, "forgotten": 0.7}
+    claim = judged("fig1", record("purification.alexnet", filter_roughness=rough, leftover_robust=left))
     assert claim.verdict == verdict
     assert "70% of the fall is the start being forgotten" in claim.caveat
 
 
 @pytest.mark.parametrize(("error", "verdict"), [(1e-6, "holds"), (1e-3, "fails")])
-def test_span_is_compared_with_the_printed_error_beside_the_untrained_start(error, verdict):
-    own = {"clean_delta|robust": 0.4, "image|robust": 0.2, "clean_delta|start": 0.5}
+def test_span_is_compared_with_the_printed_error_beside_the_untrained_start(record, error, verdict):
     values = {
         "span": {"clean_delta|robust": error, "clean_delta|start": 1e-9},
-        "span_own": own,
+        "span_own": {"clean_delta|robust": 0.4, "image|robust": 0.2, "clean_delta|start": 0.5},
         "atoms": {"code": 4096, "own": 1024, "pixels": 3072},
     }
     paper = record("purification.alexnet", **values)
@@ -227,59 +222,109 @@ def test_span_is_compared_with_the_printed_error_beside_the_untrained_start(erro
     assert "the untrained start spans as well" in full.caveat
 
 
-def curves(**counts: float) -> dict:
-    found = {name.replace("__", "|").replace("_blurred", " blurred"): v for name, v in counts.items()}
-    return {name: {"at": {"0.1": [v, v + 1, v + 2]}} for name, v in found.items()}
+def curves(counts: dict[str, float], level: str = "0.1") -> dict:
+    """Codes of three targets that need about so many non-zeros."""
+    rest = {"counts": [1.0], "errors": [0.1], "gap": 0.0, "atoms": 1000}
+    return {name: rest | {"at": {level: [v, v + 1, v + 2]}} for name, v in counts.items()}
 
 
-def test_codes_fail_when_only_the_images_get_sparser():
-    found = curves(
-        image__start=900,
-        image__clean=400,
-        image__robust=300,
-        image__clean_blurred=310,
-        image__noise=600,
-        clean_delta__robust=200,
-        robust_delta__robust=250,
-        clean_delta__noise=500,
-        robust_delta__noise=300,
-    )
-    claim = judged("fig12", record("purification.alexnet", curves=found))
+def test_codes_fail_when_only_the_images_get_sparser(record):
+    counts = {
+        "image|start": 900,
+        "image|clean": 400,
+        "image|robust": 300,
+        "image|clean blurred": 310,
+        "image|noise": 600,
+        "clean_delta|robust": 200,
+        "robust_delta|robust": 250,
+        "clean_delta|noise": 500,
+        "robust_delta|noise": 300,
+    }
+
+    def verdict_with(**changes: float):
+        changed = {name.replace("__", "|"): count for name, count in changes.items()}
+        return judged("fig12", record("purification.alexnet", curves=curves(counts | changed)))
+
+    claim = verdict_with()
     assert claim.verdict == "fails"
     assert "blurring alone gives 90% of the gain" in claim.caveat
-    found["robust_delta|robust"]["at"]["0.1"] = [100.0, 101.0, 102.0]
-    assert judged("fig12", record("purification.alexnet", curves=found)).verdict == "holds"
-    found["image|start"]["at"]["0.1"] = [200.0, 201.0, 202.0]  # random features do better than robust ones
-    assert judged("fig12", record("purification.alexnet", curves=found)).verdict == "fails"
+    assert verdict_with(robust_delta__robust=100).verdict == "holds"
+    # Random features that do better than robust ones.
+    assert verdict_with(robust_delta__robust=100, image__start=200).verdict == "fails"
 
 
-def test_codes_that_reach_no_error_are_inconclusive():
+def test_codes_that_reach_no_error_are_inconclusive(record):
     names = ("image|start", "image|clean", "image|robust", "clean_delta|robust", "robust_delta|robust")
-    levels = ("0.1", "0.2", "0.3", "0.5", "0.8")
-    found = {name: {"at": {level: [math.inf] for level in levels}} for name in names}
+    never = {level: [math.inf] for level in ("0.1", "0.2", "0.3", "0.5", "0.8")}
+    found = {name: curve | {"at": never} for name, curve in curves(dict.fromkeys(names, 0)).items()}
     claim = judged("fig12", record("purification.alexnet", curves=found))
     assert claim.verdict == "inconclusive"
     assert "do not reach" in claim.caveat
 
 
-def test_tickets_at_chance_do_not_hold():
-    lottery = {"first_ranks": [0.1, 0.9, 0.4, 0.6, 0.5], "own": [0.02, 1.0], "others": [0.0, 0.1]}
-    assert judged("fig8", record("purification.alexnet", lottery=lottery)).verdict == "inconclusive"
-    lottery["first_ranks"] = [0.9, 0.95, 0.8, 0.85, 0.99]
-    assert judged("fig8", record("purification.alexnet", lottery=lottery)).verdict == "holds"
+TICKETS = {"own": [0.02, 1.0], "others": [0.0, 0.1], "rank": [0.5, 1.0]}
 
 
-def test_digits_are_named_as_an_unmet_hypothesis():
-    lottery = {"first_ranks": [0.9, 0.95], "own": [0.02], "others": [0.0]}
-    own = record("purification.alexnet", lottery=lottery)
-    claim = judged("fig8", replace(own, config=own.config | {"source": "digits"}))
+@pytest.mark.parametrize(
+    ("ranks", "verdict"),
+    [([0.1, 0.9, 0.4, 0.6, 0.5], "inconclusive"), ([0.9, 0.95, 0.8, 0.85, 0.99], "holds")],
+)
+def test_tickets_at_chance_do_not_hold(record, ranks, verdict):
+    tickets = record("purification.alexnet", lottery=TICKETS | {"first_ranks": ranks})
+    assert judged("fig8", tickets).verdict == verdict
+
+
+def test_digits_are_named_as_an_unmet_hypothesis(record):
+    paper = record("purification.alexnet", lottery=TICKETS | {"first_ranks": [0.9, 0.95]})
+    claim = judged("fig8", replace(paper, config=paper.config | {"source": "digits"}))
     assert claim.verdict == "out of regime"
     assert claim.hypotheses_unmet == ("Sec 8: CIFAR-10, here the embedded digits",)
+
+
+@pytest.mark.parametrize(("factor", "verdict"), [(0.5, "holds"), (2.0, "fails")])
+@pytest.mark.parametrize("item", ["fig6", "fig10"])
+def test_feature_pictures_are_judged_by_robust_over_clean_channels(record, item, factor, verdict):
+    channel = {"roughness": [1.0, 1.1], "low": [0.5, 0.5], "waves": [10.0, 12.0], "channels": [0, 1]}
+    robust = channel | {name: [factor * v for v in channel[name]] for name in ("roughness", "waves")}
+    ascent = {
+        f"{net}|{layer}": row for layer in "ab" for net, row in (("clean", channel), ("robust", robust))
+    }
+    ascent["robust|b"] = robust | {
+        "roughness": [factor, factor * 1.1 + 0.01],
+        "waves": [factor * 10, factor * 11],
+    }
+    made = record("purification.resnet_pictures", ascent=ascent)
+    claim = judged(item, replace(made, config=made.config | {"attacker": "l2:1:0.25"}))
+    assert claim.verdict == verdict
+
+
+@pytest.mark.parametrize(("end", "verdict"), [(0.3, "holds"), (0.6, "fails")])
+def test_activity_is_judged_on_the_net_of_the_caption(record, end, verdict):
+    activity = {"clean": [[0.5, 0.5, 0.5], [end, end + 0.01, end - 0.01]], "robust": [[0.3, 0.3, 0.3]]}
+    made = record("purification.resnet_pictures", activity=activity)
+    assert judged("fig5", made).hypotheses_unmet == ("Fig 5: WRN-28-10, here preact34",)
+    assert judged("fig5", replace(made, config=made.config | {"network": "wrn:28:10"})).verdict == verdict
+
+
+@pytest.mark.parametrize(("waves", "leading", "verdict"), [(0.5, 0.2, "holds"), (0.5, -0.2, "fails")])
+def test_perturbations_must_get_sparser_in_waves_and_in_components(record, waves, leading, verdict):
+    clean = {"dct": [100.0, 110.0], "pca": [50.0, 50.0], "pca_leading": [0.3, 0.31], "dct_k90": [9.0, 9.0]}
+    robust = clean | {
+        "dct": [waves * 100, waves * 111],
+        "pca_leading": [0.3 + leading, 0.311 + leading],
+    }
+    participation = {"clean_delta": clean, "robust_delta": robust, "image": clean}
+    assert (
+        judged("fig7", record("purification.resnet_pictures", participation=participation)).verdict == verdict
+    )
 
 
 @pytest.mark.parametrize("item", ["fig1", "fig4", "fig8", "fig12", "rem8.2", "fig6", "fig7", "fig10"])
 def test_every_figure_of_a_net_names_another_net_as_unmet(item):
     check = CHECKS[f"purification.{item}"]
-    config = record(check.experiment).config | {"attacker": "l2:1:0.25"}
-    assert check.hypotheses(config) == []
-    assert [name for name in check.hypotheses(config | {"network": "resnet:8"}) if "here resnet:8" in name]
+    preset = check.experiment.preset("quick").config
+    printed = replace(preset, source="cifar10", network=PRINTED[check.name], attacker="l2:1:0.25")
+    small = replace(printed, network=preset.network)
+    assert check.hypotheses(Run(printed, None, 0)) == []
+    unmet = check.hypotheses(Run(small, None, 0))
+    assert [name for name in unmet if f"here {preset.network}" in name]

@@ -105,25 +105,25 @@ def test_bad_shapes_types_and_labels_are_refused() -> None:
         train_exact(trainer(), net, x, y, steps=-1)
     with pytest.raises(ValueError, match="needs kept weights and no momentum"):
         train_exact(trainer(), net, x, y, steps=1, weights=False, refresh_every=5)
-    with pytest.raises(ValueError, match="the kernel of side changes needs a ReLU or leaky ReLU"):
-        train_exact(trainer(), net.replace(activation=Softplus()), x, y, steps=1, kernel="sides")
+    with pytest.raises(ValueError, match="the form of side changes needs a ReLU or leaky ReLU"):
+        train_exact(trainer(), net.replace(activation=Softplus()), x, y, steps=1, form="sides")
     with pytest.raises(ValueError, match="`attacked_margins` cannot run this attack: an l_inf attack"):
         attacked_margins(gram_net(net), x @ net.W.T, y, METHOD, Ball(math.inf, 0.1))
 
 
-@pytest.mark.parametrize("kernel", ["sides", "dense"])
-def test_zero_radius_is_clean_training(kernel: Any) -> None:
+@pytest.mark.parametrize("form", ["sides", "dense"])
+def test_zero_radius_is_clean_training(form: Any) -> None:
     net, x, y = problem()
-    attacked = train_exact(trainer(ball=Ball(2, 0.0)), net, x, y, steps=10, kernel=kernel)
+    attacked = train_exact(trainer(ball=Ball(2, 0.0)), net, x, y, steps=10, form=form)
     clean = trainer(adversary=None).run(net, x, y, steps=10)
     torch.testing.assert_close(attacked.net.W, clean.net.W, rtol=1e-12, atol=1e-14)
 
 
-@pytest.mark.parametrize("kernel", ["sides", "dense"])
-def test_every_sample_may_have_its_own_radius(kernel: Any) -> None:
+@pytest.mark.parametrize("form", ["sides", "dense"])
+def test_every_sample_may_have_its_own_radius(form: Any) -> None:
     net, x, y = problem()
     rule = trainer(ball=Ball(2, torch.linspace(0, 1, len(x), dtype=torch.float64)))
-    run, plain = train_exact(rule, net, x, y, steps=10, kernel=kernel), rule.run(net, x, y, steps=10)
+    run, plain = train_exact(rule, net, x, y, steps=10, form=form), rule.run(net, x, y, steps=10)
     torch.testing.assert_close(run.net.W, plain.net.W, rtol=1e-12, atol=1e-14)
 
 
@@ -134,57 +134,57 @@ def test_radius_schedules_and_absolute_steps_are_followed() -> None:
     torch.testing.assert_close(run.net.W, plain.net.W, rtol=1e-12, atol=1e-14)
 
 
-@pytest.mark.parametrize("kernel", ["sides", "dense"])
+@pytest.mark.parametrize("form", ["sides", "dense"])
 @pytest.mark.parametrize("keep", ["best", "last"])
 @pytest.mark.parametrize("until_broken", [False, True])
-def test_best_points_and_broken_ones_are_followed(kernel: Any, keep: Any, until_broken: bool) -> None:
+def test_best_points_and_broken_ones_are_followed(form: Any, keep: Any, until_broken: bool) -> None:
     """Steps so long that the last point is often not the best one, and radii that break some samples."""
     net, x, y = problem(n=30)
     net, ball = net.replace(c=torch.tensor(0.3, dtype=x.dtype)), Ball(2, 0.9)
     method = PGD(steps=7, step_ratio=1.3, keep=keep, until_broken=until_broken)
-    margins = attacked_margins(gram_net(net), x @ net.W.T, y, method, ball, kernel=kernel)
+    margins = attacked_margins(gram_net(net), x @ net.W.T, y, method, ball, form=form)
     want = as_classifier(net).margin(x + method(as_classifier(net), x, y, ball), y)
     torch.testing.assert_close(margins, want, rtol=1e-11, atol=1e-13)
     assert 0 < int((want <= 0).sum()) < 30
     rule = trainer(method=method, ball=ball)
-    run, plain = train_exact(rule, net, x, y, steps=10, kernel=kernel), rule.run(net, x, y, steps=10)
+    run, plain = train_exact(rule, net, x, y, steps=10, form=form), rule.run(net, x, y, steps=10)
     torch.testing.assert_close(run.net.W, plain.net.W, rtol=1e-11, atol=1e-13)
 
 
-@pytest.mark.parametrize("kernel", ["sides", "dense"])
-def test_a_single_sample_and_a_single_neuron_train(kernel: Any) -> None:
+@pytest.mark.parametrize("form", ["sides", "dense"])
+def test_a_single_sample_and_a_single_neuron_train(form: Any) -> None:
     for m, n in ((12, 1), (1, 5), (1, 1)):
         net, x, y = problem(m=m, n=n)
-        run = train_exact(trainer(), net, x, y, steps=10, kernel=kernel)
+        run = train_exact(trainer(), net, x, y, steps=10, form=form)
         plain = trainer().run(net, x, y, steps=10)
         torch.testing.assert_close(run.net.W, plain.net.W, rtol=1e-11, atol=1e-14)
 
 
-@pytest.mark.parametrize("kernel", ["sides", "dense"])
-def test_dead_neurons_leave_every_point_and_weight_where_it_is(kernel: Any) -> None:
+@pytest.mark.parametrize("form", ["sides", "dense"])
+def test_dead_neurons_leave_every_point_and_weight_where_it_is(form: Any) -> None:
     net, x, y = problem()
     dead = net.replace(b=torch.full_like(net.a, -1e3))
-    run = train_exact(trainer(trainable=("W", "a", "b")), dead, x, y, steps=5, kernel=kernel)
+    run = train_exact(trainer(trainable=("W", "a", "b")), dead, x, y, steps=5, form=form)
     assert torch.equal(run.net.W, dead.W)
     assert torch.equal(run.net.a, dead.a)
     assert run.losses == pytest.approx([run.losses[0]] * 5, rel=1e-15)
 
 
-@pytest.mark.parametrize("kernel", ["sides", "dense"])
-def test_neurons_at_exactly_zero_are_inactive(kernel: Any) -> None:
+@pytest.mark.parametrize("form", ["sides", "dense"])
+def test_neurons_at_exactly_zero_are_inactive(form: Any) -> None:
     net, x, y = problem()
     W = net.W.clone()
     W[:3] = 0
     still = net.replace(W=W, b=torch.zeros_like(net.a))
-    run = train_exact(trainer(trainable=("W", "a")), still, x, y, steps=10, kernel=kernel)
+    run = train_exact(trainer(trainable=("W", "a")), still, x, y, steps=10, form=form)
     plain = trainer(trainable=("W", "a")).run(still, x, y, steps=10)
     torch.testing.assert_close(run.net.W, plain.net.W, rtol=1e-12, atol=1e-14)
     assert float(run.net.W[:3].abs().max()) == 0
 
 
-@pytest.mark.parametrize("kernel", ["sides", "dense"])
+@pytest.mark.parametrize("form", ["sides", "dense"])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-def test_a_gradient_that_vanishes_up_to_rounding_moves_no_point(kernel: Any, dtype: torch.dtype) -> None:
+def test_a_gradient_that_vanishes_up_to_rounding_moves_no_point(form: Any, dtype: torch.dtype) -> None:
     """At a symmetric init f is zero everywhere; its gradient is rounding, and has no direction to follow."""
     net = symmetric(60, 200, 0.5, generator=torch.Generator().manual_seed(0), dtype=dtype)
     x = torch.randn(9, 60, generator=torch.Generator().manual_seed(1), dtype=dtype)
@@ -196,7 +196,7 @@ def test_a_gradient_that_vanishes_up_to_rounding_moves_no_point(kernel: Any, dty
         torch.ones(9, dtype=dtype),
         attack_of(METHOD, Ball(2, 0.5), 9, dtype),
         out,
-        kernel=kernel,
+        form=form,
     )
     assert float(out.U.abs().max()) == 0
     assert torch.equal(out.H, P)
@@ -210,8 +210,8 @@ def test_both_kernels_describe_the_same_perturbation(m: int, slope: float, dtype
     net, x, y = problem(d=50, m=m, n=11, activation=activation, dtype=dtype)
     net, P, attack = gram_net(net), x @ net.W.T, attack_of(METHOD, Ball(2, 0.7), 11, dtype)
     sides, dense = Perturbed(11, m, dtype), Perturbed(11, m, dtype)
-    perturb(net, P, y, attack, sides, kernel="sides")
-    perturb(net, P, y, attack, dense, kernel="dense")
+    perturb(net, P, y, attack, sides, form="sides")
+    perturb(net, P, y, attack, dense, form="dense")
     tolerance = {"rtol": 1e-11, "atol": 1e-13} if dtype == torch.float64 else {"rtol": 1e-3, "atol": 1e-5}
     for name in ("H", "U", "Z", "F", "f"):
         torch.testing.assert_close(getattr(sides, name), getattr(dense, name), **tolerance)

@@ -147,7 +147,7 @@ def test_the_engine_follows_the_path_of_naive_autograd(name: str) -> None:
 def test_side_changes_and_dense_products_agree(name: str) -> None:
     case = CASES[name]
     net, x, y = case.problem()
-    runs = [train_exact(case.trainer(), net, x, y, steps=30, kernel=kernel) for kernel in ("sides", "dense")]
+    runs = [train_exact(case.trainer(), net, x, y, steps=30, form=form) for form in ("sides", "dense")]
     for parameter in net.parameters():
         first, second = (run.net.parameters()[parameter] for run in runs)
         assert relative(first, second) < 1e-12

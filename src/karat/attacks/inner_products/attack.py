@@ -7,19 +7,19 @@ from torch import Tensor
 
 from karat.attacks.inner_products.dense import ROUNDING, Attack, Perturbed, dense_attack, leave_alone
 from karat.attacks.inner_products.gram import GramNet
-from karat.attacks.inner_products.side_changes import side_change_attack
+from karat.attacks.inner_products.side_changes import Attacked, Net, Rules, Samples, side_change_attack
 from karat.attacks.inner_products.weighting import gradient_weights
 from karat.core.activations import leaky_slope
-from karat.core.ball import Ball
 from karat.core.compiled import scalar_like
+from karat.core.region import Region
 
-Kernel = Literal["auto", "sides", "dense"]
+Form = Literal["auto", "sides", "dense"]
 
 # Products W delta are kept in the net's type and |delta|^2 in float64; this leaves room for large weights.
 _LARGEST = {torch.float32: 1e30, torch.float64: 1e150}
 
 
-def attack_of(method: Any, ball: Ball, n: int, dtype: torch.dtype) -> Attack:
+def attack_of(method: Any, ball: Region, n: int, dtype: torch.dtype) -> Attack:
     """Radii and step lengths of a PGD attack on n samples of a net in `dtype`.
 
     Args:
@@ -48,7 +48,7 @@ def attack_of(method: Any, ball: Ball, n: int, dtype: torch.dtype) -> Attack:
 
 
 def perturb(
-    net: GramNet, P: Tensor, sign: Tensor, attack: Attack | None, out: Perturbed, *, kernel: Kernel = "auto"
+    net: GramNet, P: Tensor, sign: Tensor, attack: Attack | None, out: Perturbed, *, form: Form = "auto"
 ) -> None:
     """Attack points with products P and write the result to `out`; f is not finite where it overflowed.
 
@@ -58,14 +58,14 @@ def perturb(
         sign: (n,) labels whose margin the attack lowers.
         attack: its radii and steps; None leaves the points alone.
         out: written.
-        kernel: "sides" and "dense" insist on their form, "auto" takes side changes where they apply.
+        form: "sides" and "dense" insist on their form, "auto" takes side changes where they apply.
     """
     slope = leaky_slope(net.activation)
-    if kernel == "sides" and slope is None:
-        raise ValueError(f"the kernel of side changes needs a ReLU or leaky ReLU, got {net.activation}.")
+    if form == "sides" and slope is None:
+        raise ValueError(f"the form of side changes needs a ReLU or leaky ReLU, got {net.activation}.")
     if attack is None or not bool((attack.radius > 0).any()) or not len(net.w):
         leave_alone(net, P, out)
-    elif slope is None or kernel == "dense":
+    elif slope is None or form == "dense":
         dense_attack(net, P, sign, attack, out)
     else:
         _perturb_by_sides(net, slope, P, sign, attack, out)
@@ -80,24 +80,10 @@ def _perturb_by_sides(
     gradient_weights(p, b, w, typed_slope, diagonal, out.Z.numpy(), out.size.numpy())
     torch.mm(out.Z, net.G, out=out.Q)
     floor = out.size.double() * (ROUNDING * torch.finfo(P.dtype).eps)
+    numbers = (sign.double(), attack.radius, attack.length, floor)
     side_change_attack(
-        P=p,
-        b=b,
-        w=w,
-        slope=typed_slope,
-        G=net.G.numpy(),
-        Q=out.Q.numpy(),
-        sign=sign.double().numpy(),
-        radius=attack.radius.numpy(),
-        length=attack.length.numpy(),
-        floor=floor.numpy(),
-        steps=attack.steps,
-        Z=out.Z.numpy(),
-        H=out.H.numpy(),
-        U=out.U.numpy(),
-        F=out.F.numpy(),
-        f=out.f.numpy(),
-        c=float(net.c),
-        keep_best=attack.keep_best,
-        until_broken=attack.until_broken,
+        Net(b, w, typed_slope, net.G.numpy(), float(net.c)),
+        Samples(p, out.Q.numpy(), *(tensor.numpy() for tensor in numbers)),
+        Attacked(*(tensor.numpy() for tensor in (out.H, out.U, out.Z, out.F, out.f))),
+        Rules(attack.steps, attack.keep_best, attack.until_broken),
     )

@@ -13,9 +13,10 @@ ROUNDING = 4.0
 
 @dataclass(frozen=True)
 class Attack:
-    """Projected gradient descent in the l2 ball from delta = 0, normalised gradient.
+    r"""Projected gradient descent in the l2 ball from :math:`\delta = 0`, normalised gradient.
 
-        delta <- Project(delta - y length grad f / |grad f|),   |delta_i| <= radius_i
+    .. math:: \delta \leftarrow \mathrm{Project}(\delta - y\, \text{length}\, \nabla f / \|\nabla f\|), \qquad
+        \|\delta_i\| \le \text{radius}_i
 
     Args:
         radius: (n,) float64, of every sample's ball.
@@ -37,10 +38,16 @@ class Attack:
 
 
 class Perturbed:
-    """Buffers that describe n attacked points: delta_i = W^T U_i.
+    r"""Buffers that describe n attacked points :math:`x_i + W^T U_i`.
 
     H (n, m) products <w_s, x_i + delta_i>; U (n, m) coefficients of delta; Z (n, m) gradient weights w_s phi'
     and F (n, m) activations phi at the perturbed points; f (n,) outputs without c; Q, size: scratch.
+
+    Args:
+        n: number of points.
+        m: number of neurons.
+        dtype: of all buffers.
+        H: a buffer to use for the products, where the caller has one.
     """
 
     def __init__(self, n: int, m: int, dtype: torch.dtype, H: Tensor | None = None) -> None:
@@ -51,7 +58,13 @@ class Perturbed:
 
 
 def leave_alone(net: GramNet, P: Tensor, out: Perturbed) -> None:
-    """The points themselves, as if attacked with radius zero."""
+    """The points themselves, as if attacked with radius zero.
+
+    Args:
+        net: the net up to rotation.
+        P: (n, m) products of the points.
+        out: written.
+    """
     out.H.copy_(P)
     out.U.zero_()
     describe(net, out)
@@ -66,12 +79,15 @@ def describe(net: GramNet, out: Perturbed) -> None:
 
 
 def dense_attack(net: GramNet, P: Tensor, sign: Tensor, attack: Attack, out: Perturbed) -> None:
-    """The attack for any activation: one n x m x m product per step.
+    r"""The attack for any activation: one n x m x m product per step.
 
-    With delta = W^T u, v = W delta and q = W grad f = G z:
+    With :math:`\delta = W^T u`, :math:`v = W \delta` and :math:`q = W \nabla f = G z`:
 
-        |grad f|^2 = z.q,   <delta, grad f> = z.v,   e = -sign length / |grad f|
-        u <- r (u + e z),   v <- r (v + e q),   r = min(1, radius / |delta + e grad f|)
+    .. math:: \|\nabla f\|^2 = \langle z, q\rangle, \quad
+        \langle\delta, \nabla f\rangle = \langle z, v\rangle, \quad e = -y\, \text{length} / \|\nabla f\|
+
+    .. math:: u \leftarrow r (u + e z), \quad v \leftarrow r (v + e q), \quad
+        r = \min(1, \text{radius} / \|\delta + e \nabla f\|)
 
     Args:
         net: the net up to rotation.
@@ -96,6 +112,7 @@ def dense_attack(net: GramNet, P: Tensor, sign: Tensor, attack: Attack, out: Per
             floor = ROUNDING * torch.finfo(dtype).eps * (Z.square() @ diagonal)
         torch.mm(Z, net.G, out=Q)
         square, along = torch.linalg.vecdot(Z, Q), torch.linalg.vecdot(Z, V)
+        # A gradient that is rounding has no direction: such a sample stays.
         moves = (square > floor) & (smallest > 0) if attack.until_broken else square > floor
         e = torch.where(moves, -sign * length * square.clamp_min(0).rsqrt(), 0.0)
         moved = (square_length + 2 * e * along + e.square() * square).clamp_min(0)

@@ -3,19 +3,19 @@
 import torch
 from torch import Tensor
 
-from karat.attacks.inner_products.attack import Kernel, attack_of, perturb
+from karat.attacks.inner_products.attack import Form, attack_of, perturb
 from karat.attacks.inner_products.dense import Perturbed
 from karat.attacks.inner_products.gram import GramNet, TwoLayerNet, gram_net
 from karat.attacks.inner_products.obstacle import attack_obstacle
 from karat.attacks.pgd import PGD
-from karat.core.ball import Ball
 from karat.core.checks import require_labels, require_shape
+from karat.core.region import Region
 
 _ROWS = 256
 
 
 def attacked_margins(
-    net: GramNet, P: Tensor, y: Tensor, method: PGD, ball: Ball, *, kernel: Kernel = "auto"
+    net: GramNet, P: Tensor, y: Tensor, method: PGD, ball: Region, *, form: Form = "auto"
 ) -> Tensor:
     """y f(x + delta) with delta from the attack on the label y, for points with products P = x W^T.
 
@@ -27,7 +27,7 @@ def attacked_margins(
         y: (k,) labels +-1.
         method: an attack for which `attack_obstacle` is None.
         ball: the allowed perturbations.
-        kernel: "sides", "dense", or "auto".
+        form: "sides", "dense", or "auto".
 
     Returns:
         (k,) margins; a point is robustly misclassified when its margin is <= 0.
@@ -48,12 +48,12 @@ def attacked_margins(
         count = chosen.stop - low
         if out is None or len(out.f) != count:
             out = Perturbed(count, P.shape[1], P.dtype)
-        perturb(net, P[chosen].contiguous(), y[chosen], attack.rows(chosen), out, kernel=kernel)
+        perturb(net, P[chosen].contiguous(), y[chosen], attack.rows(chosen), out, form=form)
         outputs.append(_finite(out.f + net.c, ball))
     return y * torch.cat(outputs) if outputs else torch.empty_like(y)
 
 
-def attacked_perturbations(net: TwoLayerNet, x: Tensor, y: Tensor, method: PGD, ball: Ball) -> Tensor:
+def attacked_perturbations(net: TwoLayerNet, x: Tensor, y: Tensor, method: PGD, ball: Region) -> Tensor:
     """Perturbations (n, d) of the attack, found on inner products: the same as the attack's own, faster.
 
     Args:
@@ -81,7 +81,7 @@ def attacked_perturbations(net: TwoLayerNet, x: Tensor, y: Tensor, method: PGD, 
     return ball.project(_finite(delta, ball))  # only rounding is left to project
 
 
-def _finite(values: Tensor, ball: Ball) -> Tensor:
+def _finite(values: Tensor, ball: Region) -> Tensor:
     """The outputs or perturbations of an attack, or an OverflowError that says what it was."""
     if not bool(torch.isfinite(values.sum())) and not bool(torch.isfinite(values).all()):
         tau = float(torch.as_tensor(ball.tau).max())

@@ -45,9 +45,9 @@ class TwoLayerNet(Protocol):
 
 @dataclass(frozen=True)
 class GramNet:
-    """A two-layer net up to rotation of its input space.
+    r"""A two-layer net up to rotation of its input space, evaluated at products :math:`P = W x`.
 
-        G = W W^T,   f = sum_s w_s phi(P_s + b_s) + c   at a point with products P = W x
+    .. math:: G = W W^T, \qquad f = \sum_s w_s\, \phi(P_s + b_s) + c
 
     Args:
         G: (m, m) inner products of the hidden weights.

@@ -4,16 +4,17 @@ from typing import Any
 
 from karat.attacks.pgd import PGD
 from karat.attacks.routes import span_obstacle
-from karat.core.ball import Ball
+from karat.core.region import Region
 
 
-def attack_obstacle(method: Any, ball: Ball) -> str | None:
+def attack_obstacle(method: Any, ball: Region) -> str | None:
     """Why an attack leaves the span of weights and data, or cannot be run inside it; None if it can.
 
     Args:
         method: any attack.
         ball: the allowed perturbations.
 
+    >>> from karat.core.ball import Ball
     >>> attack_obstacle(PGD(), Ball(2, 0.1))
     >>> attack_obstacle(PGD(random_start=True), Ball(2, 0.1))
     'a random start leaves the span of weights and data'

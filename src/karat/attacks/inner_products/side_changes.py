@@ -1,4 +1,8 @@
-"""The attack for ReLU and leaky ReLU: only neurons that change side cost more than one pass."""
+"""The attack for ReLU and leaky ReLU: only neurons that change side cost more than one pass.
+
+Numbers like `v.dtype.type(0)` are zeros of the array's own type: a bare 0 would widen float32 arithmetic. The
+scalars of a step are float64 in either case, for they are carried along from step to step.
+"""
 
 import math
 from typing import NamedTuple
@@ -6,20 +10,81 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from karat.core.compiled import compiled
+from karat.core.compiled import Array, Indices, Number, compiled
 
-Array = NDArray[np.floating]
-Indices = NDArray[np.int64]
-
+# Neurons looked at together for a change of side: a few vector registers.
 _BLOCK = 64
 
 
-class _Net(NamedTuple):
-    """Scaled output weights (m,), slope below zero and Gram matrix (m, m) of the net."""
+class Net(NamedTuple):
+    """A two-layer net up to rotation.
 
+    Args:
+        b: (m,) hidden biases.
+        w: (m,) scaled output weights.
+        slope: of the activation below zero, an array scalar of the arrays' type.
+        G: (m, m) inner products of the hidden weights.
+        c: output bias, float64.
+    """
+
+    b: Array
     w: Array
-    slope: float
+    slope: Number
     G: Array
+    c: float
+
+
+class Samples(NamedTuple):
+    """The points to attack, and how far.
+
+    Args:
+        P: (n, m) products <w_s, x_i>.
+        Q: (n, m) Z G at the start.
+        sign: (n,) float64, labels whose margin is lowered.
+        radius: (n,) float64, of the ball.
+        length: (n,) float64, of a step.
+        floor: (n,) float64, squared gradient norm up to which a gradient counts as zero.
+    """
+
+    P: Array
+    Q: Array
+    sign: Array
+    radius: Array
+    length: Array
+    floor: Array
+
+
+class Attacked(NamedTuple):
+    """What is written about the attacked points.
+
+    Args:
+        H: (n, m) products <w_s, x_i + delta_i>.
+        U: (n, m) coefficients of delta_i = W^T u_i.
+        Z: (n, m) gradient weights, in: at the start, out: at the end.
+        F: (n, m) activations phi.
+        f: (n,) outputs F w; not finite where some number of the attack was not, and then nothing is known of
+            the sample.
+    """
+
+    H: Array
+    U: Array
+    Z: Array
+    F: Array
+    f: Array
+
+
+class Rules(NamedTuple):
+    """How long the attack goes on.
+
+    Args:
+        steps: of the attack.
+        keep_best: end at the point of smallest margin met instead of the last one.
+        until_broken: leave a sample once its margin is <= 0.
+    """
+
+    steps: int
+    keep_best: bool
+    until_broken: bool
 
 
 class _Limits(NamedTuple):
@@ -42,18 +107,19 @@ class _Goal(NamedTuple):
 class _Trace(NamedTuple):
     """What the steps leave behind: u = base z + rest, rest being zero except where a neuron was touched.
 
-    With a watched margin, best (2, m) holds v and u of the point where it was smallest; `found` is scratch.
+    With a watched margin, best (2, m) holds v and u of the point where it was smallest; `changed` is scratch.
     """
 
     rest: Array
     best: Array
-    found: Indices
+    changed: Indices
     touched: Indices
     is_touched: NDArray[np.uint8]
 
 
 @compiled(reorder=True)
-def _dot(x: Array, y: Array) -> float:
+def _dot(x: Array, y: Array) -> Number:
+    """<x, y>, summed on vector registers."""
     total = x[0] * y[0]
     for s in range(1, x.shape[0]):
         total += x[s] * y[s]
@@ -61,10 +127,10 @@ def _dot(x: Array, y: Array) -> float:
 
 
 @compiled(reorder=True)
-def _advance(v: Array, q: Array, p: Array, side: Array, shrink: float, pull: float) -> float:
+def _advance(v: Array, q: Array, p: Array, side: Array, shrink: Number, pull: Number) -> Number:
     """v <- shrink v + pull q; returns how many neurons are no longer strictly on their side."""
-    one = side[0] * side[0]
-    zero = one - one
+    one, zero = v.dtype.type(1), v.dtype.type(0)
+    # Counted in the arrays' type: an integer would not share their vector registers.
     crossed = zero
     for s in range(v.shape[0]):
         t = shrink * v[s] + pull * q[s]
@@ -74,34 +140,35 @@ def _advance(v: Array, q: Array, p: Array, side: Array, shrink: float, pull: flo
 
 
 @compiled(reorder=True)
-def _find(v: Array, p: Array, side: Array, m: int, found: Indices) -> int:
+def _find(v: Array, p: Array, side: Array, m: int, changed: Indices) -> int:
     """Indices below m of the neurons that changed side; a neuron at exactly zero counts as inactive."""
-    one = side[0] * side[0]
-    zero = one - one
+    one, zero = v.dtype.type(1), v.dtype.type(0)
     count = 0
     for block in range(v.shape[0] // _BLOCK):
         low = block * _BLOCK
+        # Few blocks hold a change: counting first leaves the slow loop with its branches to those.
         crossed = zero
         for s in range(_BLOCK):
             crossed += one if (v[low + s] + p[low + s]) * side[low + s] <= zero else zero
         if crossed > zero:
             for s in range(low, low + _BLOCK):
                 if (v[s] + p[s] > zero) != (side[s] > zero):
-                    found[count] = s
+                    changed[count] = s
                     count += 1 if s < m else 0  # padding is no neuron
     return count
 
 
 @compiled()
-def _add_row(q: Array, row: Array, weight: float) -> None:
+def _add_row(q: Array, row: Array, weight: Number) -> None:
+    """q <- q + weight row; q may be longer, by its padding."""
     for s in range(row.shape[0]):
         q[s] += weight * row[s]
 
 
 @compiled()
-def _load(P: Array, b: Array, Q: Array, p: Array, v: Array, q: Array, side: Array, one: float) -> None:
+def _load(P: Array, b: Array, Q: Array, p: Array, v: Array, q: Array, side: Array) -> None:
     """Copy one sample into the scratch rows; what lies beyond m stays on its side for ever."""
-    zero = one - one
+    one, zero = P.dtype.type(1), P.dtype.type(0)
     m = P.shape[0]
     for s in range(m):
         h = P[s] + b[s]
@@ -115,23 +182,25 @@ def _load(P: Array, b: Array, Q: Array, p: Array, v: Array, q: Array, side: Arra
 
 @compiled()
 def _change_side(
-    s: int, z: Array, w: Array, slope: float, G: Array, v: Array, q: Array, side: Array, typed: Array
+    s: int, z: Array, net: Net, v: Array, q: Array, side: Array, typed: Array
 ) -> tuple[float, float, float]:
     """Neuron s changes side: new z_s and q; returns dz and the changes of z.q and z.v."""
-    new = w[s] * slope if side[s] > slope - slope else w[s]
+    new = net.w[s] * net.slope if side[s] > z.dtype.type(0) else net.w[s]
     typed[1] = new - z[s]
     dz = float(typed[1])
     z[s] = new
     side[s] = -side[s]
-    square = dz * (2 * float(q[s]) + dz * float(G[s, s]))
+    # (z + dz e_s).(q + dz G_s) - z.q with q = G z, before q itself is changed.
+    square = dz * (2 * float(q[s]) + dz * float(net.G[s, s]))
     along = dz * float(v[s])
-    _add_row(q, G[s], typed[1])
+    _add_row(q, net.G[s], typed[1])
     return dz, square, along
 
 
 @compiled(reorder=True)
-def _output(v: Array, p: Array, w: Array, slope: float) -> float:
-    zero = slope - slope
+def _output(v: Array, p: Array, w: Array, slope: Number) -> Number:
+    """sum_s w_s phi(v_s + p_s), the output without its bias."""
+    zero = v.dtype.type(0)
     total = zero
     for s in range(w.shape[0]):
         h = v[s] + p[s]
@@ -140,7 +209,7 @@ def _output(v: Array, p: Array, w: Array, slope: float) -> float:
 
 
 @compiled()
-def _remember(best: Array, v: Array, z: Array, base: float, rest: Array) -> None:
+def _remember(best: Array, v: Array, z: Array, base: Number, rest: Array) -> None:
     """best <- (v, u) of the present point, u = base z + rest."""
     for s in range(z.shape[0]):
         best[0, s] = v[s]
@@ -149,7 +218,7 @@ def _remember(best: Array, v: Array, z: Array, base: float, rest: Array) -> None
 
 @compiled()
 def _descend(
-    z: Array, net: _Net, rows: Array, limits: _Limits, goal: _Goal, trace: _Trace, typed: Array, steps: int
+    z: Array, net: Net, rows: Array, limits: _Limits, goal: _Goal, trace: _Trace, typed: Array, steps: int
 ) -> tuple[float, int, int]:
     """All steps for one loaded sample.
 
@@ -167,21 +236,22 @@ def _descend(
     Returns:
         base, or NaN once a number is not finite; how many neurons were touched, how often one changed side.
     """
-    w, slope, G = net
-    rest, best, found, touched, is_touched = trace
-    padded = found.shape[0]
+    w, slope = net.w, net.slope
+    rest, best, changed, touched, is_touched = trace
+    padded = changed.shape[0]
     p, v, q, side = rows[0, :padded], rows[1, :padded], rows[2, :padded], rows[3, :padded]
     sign, c, radius, floor = goal.sign, goal.c, limits.radius, limits.floor
     square = float(_dot(z, q[: z.shape[0]]))
     along, size, base, count, changes, smallest = 0.0, 0.0, 0.0, 0, 0, 0.0
     if goal.watch:
         smallest = sign * (float(_output(v, p, w, slope)) + c)
-        best[:] = slope - slope
+        best[:] = z.dtype.type(0)
     if not math.isfinite(square + floor + smallest):
         return np.nan, count, changes
     for _ in range(steps):
         if goal.until_broken and smallest <= 0:
             break
+        # delta <- r (delta + e grad f), and everything that is linear in delta likewise.
         e = limits.pull / math.sqrt(square) if square > floor else 0.0
         size += 2 * e * along + e * e * square
         reach, r = size, 1.0
@@ -194,18 +264,18 @@ def _descend(
         # The step itself is rounded to the arrays' type and may overflow there.
         if not math.isfinite(reach + along + float(typed[1])):
             return np.nan, count, changes
-        for j in range(count):
+        for j in range(count):  # u = base z + rest shrinks by r; rest is zero everywhere else
             rest[touched[j]] *= typed[0]
         crossed = 0
         if _advance(v, q, p, side, typed[0], typed[1]) > 0:
-            crossed = _find(v, p, side, z.shape[0], found)
+            crossed = _find(v, p, side, z.shape[0], changed)
         changes += crossed
         for j in range(crossed):
-            s = found[j]
-            dz, more, further = _change_side(s, z, w, slope, G, v, q, side, typed)
+            s = changed[j]
+            dz, more, further = _change_side(s, z, net, v, q, side, typed)
             square += more
             along += further
-            rest[s] -= base * dz
+            rest[s] -= base * dz  # u itself has not changed, only the z it is written with
             if is_touched[s] == 0:
                 is_touched[s] = 1
                 touched[count] = s
@@ -221,90 +291,59 @@ def _descend(
 
 
 @compiled()
-def side_change_attack(
-    P: Array,
-    b: Array,
-    w: Array,
-    slope: float,
-    G: Array,
-    Q: Array,
-    sign: Array,
-    radius: Array,
-    length: Array,
-    floor: Array,
-    steps: int,
-    Z: Array,
-    H: Array,
-    U: Array,
-    F: Array,
-    f: Array,
-    c: float,
-    keep_best: bool,
-    until_broken: bool,
-) -> int:
-    """Projected gradient descent on sign_i f(x_i), one sample after the other, in the Gram form.
+def side_change_attack(net: Net, samples: Samples, out: Attacked, rules: Rules) -> int:
+    r"""Projected gradient descent on :math:`y_i f(x_i)`, one sample after the other, in the Gram form.
 
-    With delta = W^T u, v = W delta and q = W grad f = G z, one step is
+    With :math:`\delta = W^T u`, :math:`v = W \delta` and :math:`q = W \nabla f = G z`, one step is
 
-        e = -sign length / |grad f|,   r = min(1, radius / |delta + e grad f|)
-        u <- r (u + e z),   v <- r (v + e q)
+    .. math:: e = -y\, \text{length} / \|\nabla f\|, \quad
+        r = \min(1, \text{radius} / \|\delta + e \nabla f\|), \quad
+        u \leftarrow r (u + e z), \quad v \leftarrow r (v + e q).
 
-    The scalars |grad f|^2 = z.q, <delta, grad f> = z.v and |delta|^2 are carried along. When neuron s changes
-    side, z_s moves by dz and q by dz G_s; a step without such a change is one pass over m numbers in the
-    first cache. The arithmetic is that of the dense form in another order.
+    The scalars :math:`\|\nabla f\|^2 = \langle z, q\rangle`,
+    :math:`\langle\delta, \nabla f\rangle = \langle z, v\rangle` and :math:`\|\delta\|^2` are carried along.
+    When neuron s changes side, :math:`z_s` moves by dz and q by :math:`\mathrm{dz}\, G_s`; a step without
+    such a change is one pass over m numbers in the first cache. The arithmetic is that of the dense form in
+    another order.
 
     Args:
-        P: (n, m) products <w_s, x_i>.
-        b: (m,) hidden biases.
-        w: (m,) scaled output weights.
-        slope: of the activation below zero, an array scalar of P's type.
-        G: (m, m) inner products of the weights.
-        Q: (n, m) Z G at the start.
-        sign: (n,) float64, labels whose margin is lowered.
-        radius: (n,) float64, of the ball.
-        length: (n,) float64, of a step.
-        floor: (n,) float64, |grad f|^2 up to this counts as zero.
-        steps: of the attack.
-        Z: (n, m) gradient weights, in: at the start, out: at the end.
-        H: (n, m) out: <w_s, x_i + delta_i>.
-        U: (n, m) out: u_i.
-        F: (n, m) out: phi of the perturbed preactivations.
-        f: (n,) out: F w; not finite where some number of the attack was not, and then nothing is known of the
-            sample.
-        c: output bias.
-        keep_best: end at the point of smallest margin met instead of the last one.
-        until_broken: leave a sample once its margin is <= 0.
+        net: the net up to rotation, its arrays of one type.
+        samples: what is attacked, and how far.
+        out: written; its Z holds the gradient weights at the start.
+        rules: how long to go on, and which point to keep.
 
     Returns:
         how often a neuron changed side, over all samples.
     """
-    n, m = P.shape
+    n, m = samples.P.shape
+    dtype, w, slope = samples.P.dtype, net.w, net.slope
     padded = (m + _BLOCK - 1) // _BLOCK * _BLOCK
     # Rows shifted by one cache line: equal offsets within a page would make every load wait for a store.
-    rows = np.empty((4, padded + 16), P.dtype)
+    rows = np.empty((4, padded + 16), dtype)
     p, v, q, side = rows[0, :padded], rows[1, :padded], rows[2, :padded], rows[3, :padded]
-    rest, best, typed = np.zeros(m, P.dtype), np.empty((2, m), P.dtype), np.ones(2, P.dtype)
-    found, touched, is_touched = np.empty(padded, np.int64), np.empty(m, np.int64), np.zeros(m, np.uint8)
-    net, trace = _Net(w, slope, G), _Trace(rest, best, found, touched, is_touched)
-    one, zero = typed[0], slope - slope
+    rest, best, typed = np.zeros(m, dtype), np.empty((2, m), dtype), np.ones(2, dtype)
+    changed, touched, is_touched = np.empty(padded, np.int64), np.empty(m, np.int64), np.zeros(m, np.uint8)
+    trace = _Trace(rest, best, changed, touched, is_touched)
+    zero = dtype.type(0)
     total = 0
     for i in range(n):
-        _load(P[i], b, Q[i], p, v, q, side, one)
-        limits = _Limits(-sign[i] * length[i], radius[i], floor[i])
-        goal = _Goal(sign[i], c, keep_best or until_broken, until_broken)
-        base, count, changes = _descend(Z[i], net, rows, limits, goal, trace, typed, steps)
+        _load(samples.P[i], net.b, samples.Q[i], p, v, q, side)
+        sign, z = samples.sign[i], out.Z[i]
+        limits = _Limits(-sign * samples.length[i], samples.radius[i], samples.floor[i])
+        goal = _Goal(sign, net.c, rules.keep_best or rules.until_broken, rules.until_broken)
+        base, count, changes = _descend(z, net, rows, limits, goal, trace, typed, rules.steps)
         total += changes
-        if not keep_best:
+        if not rules.keep_best:
             typed[0] = base
-            _remember(best, v, Z[i], typed[0], rest)
+            _remember(best, v, z, typed[0], rest)
         for s in range(m):
-            H[i, s] = P[i, s] + best[0, s]
-            U[i, s] = best[1, s]
+            out.H[i, s] = samples.P[i, s] + best[0, s]
+            out.U[i, s] = best[1, s]
             h = p[s] + best[0, s]
-            Z[i, s] = w[s] if h > zero else w[s] * slope
-            F[i, s] = h if h > zero else slope * h
-        f[i] = _dot(F[i], w) if math.isfinite(base) else np.nan
-        for j in range(count):
+            z[s] = w[s] if h > zero else w[s] * slope
+            out.F[i, s] = h if h > zero else slope * h
+        out.f[i] = _dot(out.F[i], w) if math.isfinite(base) else np.nan
+        for j in range(count):  # leave `rest` and the marks clean for the next sample
             is_touched[touched[j]] = 0
             rest[touched[j]] = zero
     return total

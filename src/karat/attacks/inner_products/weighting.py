@@ -1,18 +1,16 @@
 """Gradient weights of the neurons before an attack, in one pass."""
 
-import numpy as np
-from numpy.typing import NDArray
-
-from karat.core.compiled import compiled
-
-Array = NDArray[np.floating]
+from karat.core.compiled import Array, Number, compiled
 
 
 @compiled(reorder=True)
 def gradient_weights(
-    P: Array, b: Array, w: Array, slope: float, diagonal: Array, Z: Array, size: Array
+    P: Array, b: Array, w: Array, slope: Number, diagonal: Array, Z: Array, size: Array
 ) -> None:
-    """z_is = w_s phi'(P_is + b_s) and the incoherent size sum_s z_is^2 G_ss of the gradient W^T z_i.
+    r"""Gradient weights :math:`z_{is} = w_s \phi'(P_{is} + b_s)`, and :math:`\sum_s z_{is}^2 G_{ss}`.
+
+    That sum is the squared length the gradient :math:`W^T z_i` would have if all weights were orthogonal:
+    rounding errors of the true one are relative to it.
 
     Args:
         P: (n, m) products <w_s, x_i>.
@@ -24,7 +22,7 @@ def gradient_weights(
         size: (n,), written.
     """
     n, m = P.shape
-    zero = slope - slope  # a zero of the array's own type: a bare 0 would widen every comparison
+    zero = P.dtype.type(0)  # of the array's own type: a bare 0 would widen every comparison
     for i in range(n):
         total = zero
         for s in range(m):

@@ -1,6 +1,7 @@
-"""Formulas of convergence: widths and times of the theorems, the built net's error, the shattering radius.
+r"""Formulas of convergence: widths and times of the theorems, the built net's error, the shattering radius.
 
-Symbols: epsilon is `tol`, delta is `tau`, H is `depth`, C bounds phi' and its slope, R is `radius`.
+Symbols: :math:`\epsilon` is `tol`, :math:`\delta` is `tau`, :math:`\alpha` is `lr`, :math:`H` is `depth`,
+:math:`R` is `radius`, :math:`C` bounds :math:`|\varphi'|` and is a Lipschitz constant of :math:`\varphi'`.
 """
 
 import math
@@ -9,7 +10,15 @@ from karat.core.checks import require_integer, require_number
 
 
 def two_layer_width(radius: float, tol: float) -> float:
-    """R^4/tol^2, its hidden constant read as 1.
+    r"""Return the width that Theorem 5.1 asks for.
+
+    .. math:: m = R^4 / \epsilon^2
+
+    Args:
+        radius: :math:`R` of the Frobenius ball around the start.
+        tol: :math:`\epsilon`, how near to the best robust loss training must come.
+
+    Reading: the hidden constant is read as 1.
 
     Ref: convergence, Thm 5.1
     """
@@ -18,7 +27,15 @@ def two_layer_width(radius: float, tol: float) -> float:
 
 
 def two_layer_steps(m: int, lr: float) -> float:
-    """sqrt m / lr.
+    r"""Return the number of steps of Theorem 5.1.
+
+    .. math:: T = \sqrt{m} / \alpha
+
+    Args:
+        m: width.
+        lr: :math:`\alpha`.
+
+    Reading: the hidden constant is read as 1.
 
     Ref: convergence, Thm 5.1
     """
@@ -26,7 +43,16 @@ def two_layer_steps(m: int, lr: float) -> float:
 
 
 def corollary_steps(radius: float, tol: float, lr: float) -> float:
-    """R^2/(tol lr); equal to sqrt m / lr at m = R^4/tol^2.
+    r"""Return the number of steps of Corollary 5.1.
+
+    .. math:: T = R^2 / (\epsilon \alpha),
+
+    which equals :math:`\sqrt{m}/\alpha` at the width :math:`m = R^4/\epsilon^2`.
+
+    Args:
+        radius: :math:`R` of the ball that holds a robust net.
+        tol: :math:`\epsilon`, the loss that training must reach.
+        lr: :math:`\alpha`.
 
     Ref: convergence, Cor 5.1
     """
@@ -34,7 +60,17 @@ def corollary_steps(radius: float, tol: float, lr: float) -> float:
 
 
 def deep_width(radius: float, depth: int, tol: float, d: int) -> float:
-    """max(R^9 depth^16/tol^7, d^2), hidden constants read as 1.
+    r"""Return the width that Theorem 4.1 asks for.
+
+    .. math:: m = \max(R^9 H^{16} / \epsilon^7,\; d^2)
+
+    Args:
+        radius: :math:`R`; every layer stays within :math:`R/\sqrt{m}` of its start.
+        depth: :math:`H`, the number of hidden layers.
+        tol: :math:`\epsilon`.
+        d: input dimension.
+
+    Reading: both hidden constants are read as 1.
 
     Ref: convergence, Thm 4.1
     """
@@ -43,7 +79,17 @@ def deep_width(radius: float, depth: int, tol: float, d: int) -> float:
 
 
 def deep_steps(radius: float, m: int, tol: float, lr: float) -> float:
-    """R^2/(m tol lr); R^2 depth^2/tol^2 at lr = tol/(m depth^2).
+    r"""Return the number of steps of Theorem 4.1.
+
+    .. math:: T = R^2 / (m \epsilon \alpha),
+
+    which is :math:`R^2 H^2 / \epsilon^2` at the theorem's own rate :math:`\alpha = \epsilon / (m H^2)`.
+
+    Args:
+        radius: :math:`R` of the ball of every layer, without its factor :math:`1/\sqrt{m}`.
+        m: width.
+        tol: :math:`\epsilon`.
+        lr: :math:`\alpha`.
 
     Ref: convergence, Thm 4.1
     """
@@ -51,10 +97,18 @@ def deep_steps(radius: float, m: int, tol: float, lr: float) -> float:
 
 
 def curvature_constant(slope_lipschitz: float, loss_lipschitz: float = 1.0) -> float:
-    """c of the regret recursion: C L, with no hidden factor.
+    r"""Return :math:`c = C L` of the regret recursion, with no hidden factor.
 
-    A net with 1/sqrt m outputs has |grad f(W) - grad f(W')| <= C/sqrt m |W - W'|, so a convex L-Lipschitz
-    loss lies above its tangent less L C/(2 sqrt m) |W - W'|^2, and the recursion doubles that.
+    A net with outputs :math:`\pm 1/\sqrt{m}` has a gradient that changes slowly,
+
+    .. math:: \|\nabla f(W) - \nabla f(W')\| \le \frac{C}{\sqrt{m}} \|W - W'\|,
+
+    so that a convex :math:`L`-Lipschitz loss lies above its tangent less
+    :math:`\frac{L C}{2 \sqrt{m}} \|W - W'\|^2`, and the recursion doubles that.
+
+    Args:
+        slope_lipschitz: :math:`C`, the Lipschitz constant of :math:`\varphi'`.
+        loss_lipschitz: :math:`L`.
 
     Ref: convergence, Eq 16
     """
@@ -62,47 +116,87 @@ def curvature_constant(slope_lipschitz: float, loss_lipschitz: float = 1.0) -> f
 
 
 def regret_gap(radius: float, m: int, lr: float, steps: int, c: float, gradient: float = 1.0) -> float:
-    """lr G^2/2 + c R^2/(2 sqrt m (1 - (1 + c lr/sqrt m)^-T)), above min over t < T of L_A(W_t) - L_*(W_*).
+    r"""Return what the summed recursion allows for the gap to the best robust loss of the ball.
 
-    The recursion summed, with d_0 <= R and d_T >= 0. For few steps it is about R^2/(2 lr T).
+    .. math::
+        \min_{t < T} L_A(W_t) - L_*(W_*) \;\le\;
+        \frac{\alpha G^2}{2} + \frac{c R^2}{2 \sqrt{m}\, (1 - (1 + c \alpha / \sqrt{m})^{-T})}
+
+    This is the recursion summed with :math:`d_0 \le R` and :math:`d_T \ge 0`. For few steps its second term
+    is about :math:`R^2 / (2 \alpha T)`.
 
     Args:
-        radius: R >= |W_0 - W_*|.
-        c: of the recursion.
-        gradient: G, a bound on |grad L_A|, 1 for a 1-Lipschitz loss and |phi'| <= 1.
+        radius: :math:`R \ge \|W_0 - W_*\|`.
+        m: width.
+        lr: :math:`\alpha`.
+        steps: :math:`T`.
+        c: of the recursion, see `curvature_constant`.
+        gradient: :math:`G`, a bound on :math:`\|\nabla L_A\|`; it is 1 for a 1-Lipschitz loss and
+            :math:`|\varphi'| \le 1`.
 
-    Reading: the text keeps neither the 1/2 of both terms nor G.
+    Reading: the text keeps neither the factor 1/2 of both terms nor :math:`G`.
 
     Ref: convergence, Eq 17
     """
     root = math.sqrt(m)
-    left = -math.expm1(-steps * math.log1p(c * lr / root))
-    return lr * gradient**2 / 2 + c * radius**2 / (2 * root * left)
+    # 1 - (1 + c lr/sqrt m)^-T; for wide nets the power is so near to 1 that plain subtraction loses digits.
+    remainder = -math.expm1(-steps * math.log1p(c * lr / root))
+    return lr * gradient**2 / 2 + c * radius**2 / (2 * root * remainder)
 
 
-def finite_sum_bound(size: float, M: int, d: int, slope: float, p_fail: float) -> float:
-    """C |g|_RF/sqrt M (2 sqrt d + sqrt(2 log(1/p))), sup error of M random features.
+def finite_sum_bound(rf_norm: float, features: int, d: int, C: float, p_fail: float) -> float:
+    r"""Return the uniform error of random features, which holds with probability :math:`1 - p`.
+
+    .. math::
+        \sup_x |g_M(x) - g(x)| \le
+        \frac{C \|g\|_{RF}}{\sqrt{M}} \left(2 \sqrt{d} + \sqrt{2 \log(1/p)}\right)
+
+    Args:
+        rf_norm: :math:`\|g\|_{RF}`, the largest length of a feature's weight over its density.
+        features: :math:`M`, how many are drawn.
+        d: input dimension.
+        C: bounds :math:`|\varphi'|` and the Lipschitz constant of :math:`\varphi'`.
+        p_fail: :math:`p`.
 
     Ref: convergence, Prop C.1
     """
-    return slope * size / math.sqrt(M) * (2 * math.sqrt(d) + math.sqrt(2 * math.log(1 / p_fail)))
+    return C * rf_norm / math.sqrt(features) * (2 * math.sqrt(d) + math.sqrt(2 * math.log(1 / p_fail)))
 
 
-def built_error_bound(size: float, m: int, d: int, slope: float, p_fail: float) -> float:
-    """C |g|^2/(2 sqrt m) + C |g|/sqrt(m/2) (2 sqrt d + sqrt(2 log(1/p))), the curvature term corrected.
+def built_error_bound(rf_norm: float, m: int, d: int, C: float, p_fail: float) -> float:
+    r"""Return how far the net of the proof may be from its kernel function, the curvature term corrected.
 
-    Reading: with M = m/2 features the rows move by |g|_RF/sqrt m, twice the printed length, and m neurons are
-        off by C/2 |w - w0|^2 each; printed is C |g|^2/(4 sqrt m).
+    .. math::
+        \sup_x |f(x) - g(x)| \le \frac{C \|g\|_{RF}^2}{2 \sqrt{m}} +
+        \frac{C \|g\|_{RF}}{\sqrt{m/2}} \left(2 \sqrt{d} + \sqrt{2 \log(1/p)}\right)
+
+    Args:
+        rf_norm: :math:`\|g\|_{RF}`.
+        m: width, both halves counted; the net has :math:`m/2` random features.
+        d: input dimension.
+        C: bounds :math:`|\varphi'|` and the Lipschitz constant of :math:`\varphi'`.
+        p_fail: :math:`p`.
+
+    Reading: with :math:`m/2` features the rows move by :math:`\|g\|_{RF}/\sqrt{m}`, twice the printed length,
+        and each of :math:`m` neurons is off by :math:`\frac{C}{2} \|w - w_0\|^2`; printed is
+        :math:`C \|g\|_{RF}^2 / (4 \sqrt{m})`.
 
     Ref: convergence, Eq 19
     """
-    return slope * size**2 / (2 * math.sqrt(m)) + finite_sum_bound(size, m // 2, d, slope, p_fail)
+    return C * rf_norm**2 / (2 * math.sqrt(m)) + finite_sum_bound(rf_norm, m // 2, d, C, p_fail)
 
 
 def ball_ratio(k: int, d: int) -> float:
-    """gamma_k = sqrt d (1 - 1/k + 1/d)/2: radius over offset of the smallest ball that holds k of d points.
+    r"""Return radius over offset of the smallest ball on one side of a plane that holds k of d points.
 
-    The points are e_1..e_k, the ball touches the hyperplane through 0 with normal (+-1, ..., +-1).
+    .. math:: \gamma_k = \frac{\sqrt{d}}{2} \left(1 - \frac{1}{k} + \frac{1}{d}\right)
+
+    The points are :math:`e_1, \dots, e_k`; the ball touches the hyperplane through 0 whose normal has the
+    entry 1 at their coordinates and -1 at all others.
+
+    Args:
+        k: points that carry the ball's label.
+        d: dimension, and the number of points of the cluster.
 
     >>> round(ball_ratio(1, 4), 4), round(ball_ratio(4, 4), 4)
     (0.25, 1.0)
@@ -114,9 +208,17 @@ def ball_ratio(k: int, d: int) -> float:
 
 
 def cluster_offset(d: int, tau: float, *, printed: bool = False) -> float:
-    """Supremum of the offsets for which balls of radius tau separate every labelling of a cluster.
+    r"""Return the supremum of the offsets for which balls separate every labelling of a cluster.
 
-    tau min(1/gamma_1, ..., 1/gamma_{d-1}, 1); the text prints the maximum.
+    .. math:: \tau \min(1/\gamma_1, \dots, 1/\gamma_{d-1}, 1)
+
+    Args:
+        d: dimension, and the number of points of the cluster.
+        tau: radius of the balls.
+        printed: take the maximum, as the text prints.
+
+    Reading: a labelling may give its label to any number k of points, so that the ball must be large enough
+        for every k: the minimum is what the proof needs.
 
     Ref: convergence, App D
     """

@@ -1,4 +1,8 @@
-"""The formulas of features: plateaus of threshold classifiers, floors for fixed features and queries."""
+r"""The formulas of features: plateaus of threshold classifiers, floors for fixed features and queries.
+
+Symbols: :math:`p_o` is `p_o`, :math:`\gamma` `label_corr`, :math:`\tilde\sigma` `scale`, :math:`m` `pairs`,
+:math:`T` `steps`, :math:`N` `size`, :math:`B` `weight_norm`, :math:`\phi_j` the presence of pattern j.
+"""
 
 import math
 from collections.abc import Sequence
@@ -7,17 +11,23 @@ from karat.core.checks import require_integer, require_number
 
 
 def count_weights(k: int, p_o: float) -> list[float]:
-    """P(s relevant patterns present) for s = 0..k under the mixture of Theorem 2.
+    r"""Probability that s relevant patterns are present, for s = 0..k, under the mixture of Theorem 2.
+
+    .. math:: P(s) = p_o \binom{k}{s} 2^{-k} + \tfrac{1 - p_o}{2} (1[s = 0] + 1[s = k])
+
+    Args:
+        k: relevant patterns.
+        p_o: share of inputs whose relevant patterns are fair coins; the others have none or all of them.
 
     >>> count_weights(1, 0.5)
     [0.5, 0.5]
 
     Ref: features, Thm 2
     """
-    coins = [p_o * math.comb(k, s) / 2**k for s in range(k + 1)]
-    coins[0] += (1 - p_o) / 2
-    coins[-1] += (1 - p_o) / 2
-    return coins
+    weights = [p_o * math.comb(k, s) / 2**k for s in range(k + 1)]
+    weights[0] += (1 - p_o) / 2
+    weights[-1] += (1 - p_o) / 2
+    return weights
 
 
 def parity_labels(k: int) -> list[int]:
@@ -30,42 +40,58 @@ def best_accuracy(weights: Sequence[float], labels: Sequence[int], changes: int)
 
     One change is a linear classifier on the relevant sum; k changes are enough for any labels.
 
+    Args:
+        weights: probability of every count 0..k.
+        labels: +1 or -1 for every count.
+        changes: how often the sign function may change its sign.
+
     >>> best_accuracy(count_weights(5, 0.5), parity_labels(5), 1)
     0.84375
 
     Ref: features, Sec E.1.1
     """
     require_integer(changes, "changes", "best_accuracy", minimum=0)
+    # Dynamic programming over the counts: (changes so far, last sign) -> probability of a right answer.
     best = {(0, 1): 0.0, (0, -1): 0.0}
     for weight, label in zip(weights, labels, strict=True):
-        grown: dict[tuple[int, int], float] = {}
+        extended: dict[tuple[int, int], float] = {}
         for (used, sign), score in best.items():
-            for new in (1, -1):
-                turns = used + (new != sign)
+            for next_sign in (1, -1):
+                turns = used + (next_sign != sign)
                 if turns <= changes:
-                    gain = score + (weight if new == label else 0.0)
-                    grown[turns, new] = max(grown.get((turns, new), 0.0), gain)
-        best = grown
+                    gain = score + (weight if next_sign == label else 0.0)
+                    extended[turns, next_sign] = max(extended.get((turns, next_sign), 0.0), gain)
+        best = extended
     return max(best.values())
 
 
 def plateaus(weights: Sequence[float], labels: Sequence[int]) -> list[float]:
-    """Accuracies where training on the count stalls: every single threshold, and the best of each more.
+    """Accuracies at which training on the count stalls: every single threshold, and the best of each more.
+
+    Args:
+        weights: probability of every count 0..k.
+        labels: +1 or -1 for every count.
 
     Ref: features, Fig 5
     """
     k = len(weights) - 1
-    found = {best_accuracy(weights, labels, changes) for changes in range(k + 1)}
+    accuracies = {best_accuracy(weights, labels, changes) for changes in range(k + 1)}
     for cut in range(k + 2):
         right = sum(w for s, w in enumerate(weights) if labels[s] == (1 if s >= cut else -1))
-        found |= {right, 1 - right}
-    return sorted(value for value in {round(v, 12) for v in found} if value >= 0.5)
+        accuracies |= {right, 1 - right}
+    # Sums in another order differ in the last digits; equal plateaus must be one.
+    return sorted(value for value in {round(v, 12) for v in accuracies} if value >= 0.5)
 
 
 def convergence_bound(k: int, pairs: int, steps: int) -> float:
-    """k^8/m^(2/3) + k^3 T/m^2 + k^2 m^(2/3)/T, the rate of Theorem 26 with every hidden constant 1.
+    r"""The hinge loss that Theorem 26 promises, with every hidden constant 1.
 
-    Symbols: pairs is m, steps T.
+    .. math:: \frac{k^8}{m^{2/3}} + \frac{k^3 T}{m^2} + \frac{k^2 m^{2/3}}{T}
+
+    Args:
+        k: relevant patterns.
+        pairs: :math:`m`, pairs of neurons.
+        steps: :math:`T`.
 
     Ref: features, Thm 26
     """
@@ -73,14 +99,20 @@ def convergence_bound(k: int, pairs: int, steps: int) -> float:
 
 
 def fixed_feature_floor(p_o: float, k: int, size: float, weight_norm: float) -> float:
-    """p_o (1 - sqrt(2 N) B / 2^k), the hinge loss some distribution forces; not above 0 when vacuous.
+    r"""The hinge loss that some distribution forces on fixed features; 0 where the floor is vacuous.
 
-    Symbols: size is N, the number of features in [-1, 1]; weight_norm B.
+    .. math:: p_o \left(1 - \frac{\sqrt{2N} B}{2^k}\right)
 
-    Holds when: k odd, 3 < k <= D/16.
+    Args:
+        p_o: share of coins in the mixture.
+        k: relevant patterns.
+        size: :math:`N`, the number of features in [-1, 1].
+        weight_norm: :math:`B`.
 
-    Reading: the mixture behind it lies in the paper's own family for p_o = 1/2 only, since for smaller p_o
-    its background patterns depend on the component.
+    Holds when: k odd, :math:`3 < k \le D/16`.
+
+    Reading: the mixture behind it lies in the paper's own family for :math:`p_o = 1/2` only, since for
+    smaller :math:`p_o` its background patterns depend on the component.
 
     Ref: features, Thm 2
     """
@@ -89,14 +121,20 @@ def fixed_feature_floor(p_o: float, k: int, size: float, weight_norm: float) -> 
 
 
 def parseval_floor(p_o: float, D: int, k: int, energy: float, weight_norm: float) -> float:
-    """p_o (1 - B sqrt(E|Psi|^2 / binom(D, k))), sharper than Theorem 2 and free of hidden steps.
+    r"""The floor for fixed features by Parseval, sharper than Theorem 2 and free of hidden steps.
 
-    On the coins, hinge >= 1 - E[y h] and E[y h] <= B |E[y Psi]|; summed over the binom(D, k) orthonormal
-    parities, |E[y Psi]|^2 is at most E|Psi|^2 <= N. So it holds for some A, and on average over a random A.
+    .. math:: p_o \left(1 - B \sqrt{E|\Psi|^2 \big/ \tbinom{D}{k}}\right)
+
+    On the coins the hinge loss is at least :math:`1 - E[y h]`, and :math:`E[y h] \le B |E[y \Psi]|`. Summed
+    over the :math:`\binom{D}{k}` orthonormal parities, :math:`|E[y \Psi]|^2` is at most
+    :math:`E|\Psi|^2 \le N`. So the floor holds for some set A, and on average over a random A.
 
     Args:
-        energy: E|Psi|^2, at most N for features in [-1, 1].
-        weight_norm: B.
+        p_o: share of coins in the mixture.
+        D: patterns.
+        k: relevant patterns.
+        energy: :math:`E|\Psi|^2`, at most N for features in [-1, 1].
+        weight_norm: :math:`B`.
 
     Ref: features, Thm 29
     """
@@ -105,12 +143,17 @@ def parseval_floor(p_o: float, D: int, k: int, energy: float, weight_norm: float
 
 
 def rbf_parity_eigenvalue(D: int, k: int, overlap: float) -> float:
-    """Eigenvalue of a product kernel on the cube at every parity of k coordinates.
+    r"""Eigenvalue of a product kernel on the cube at every parity of k coordinates.
 
-        K(x, x') = r^(number of coordinates that differ)  ->  ((1 + r)/2)^(D-k) ((1 - r)/2)^k
+    .. math::
+
+        K(x, x') = r^{\#\{i : x_i \ne x'_i\}}, \qquad
+        \lambda_k = \left(\frac{1 + r}{2}\right)^{D - k} \left(\frac{1 - r}{2}\right)^k
 
     Args:
-        overlap: r, the kernel value of two points that differ in one coordinate.
+        D: dimension of the cube.
+        k: coordinates of the parity.
+        overlap: :math:`r`, the kernel value of two points that differ in one coordinate.
 
     >>> round(sum(math.comb(4, j) * rbf_parity_eigenvalue(4, j, 0.3) for j in range(5)), 12)
     1.0
@@ -122,7 +165,14 @@ def rbf_parity_eigenvalue(D: int, k: int, overlap: float) -> float:
 
 
 def kernel_floor(p_o: float, eigenvalue: float, rkhs_norm: float) -> float:
-    """p_o (1 - L sqrt(lambda_k)): hinge loss of every function of RKHS norm L, exact where Cor 3 has poly(.).
+    r"""The hinge loss that no function of RKHS norm L goes below, exact where Corollary 3 has poly(.).
+
+    .. math:: p_o \left(1 - L \sqrt{\lambda_k}\right)
+
+    Args:
+        p_o: share of coins in the mixture.
+        eigenvalue: :math:`\lambda_k`, of the kernel at the parities of k patterns.
+        rkhs_norm: :math:`L`.
 
     Ref: features, Cor 3
     """
@@ -130,7 +180,13 @@ def kernel_floor(p_o: float, eigenvalue: float, rkhs_norm: float) -> float:
 
 
 def query_floor(D: int, k: int) -> float:
-    """binom(D, k)^(1/3) / 2, the number of queries or inverse tolerance that learning parities needs.
+    r"""The number of queries, or the inverse tolerance, that learning parities needs at least.
+
+    .. math:: \tfrac{1}{2} \tbinom{D}{k}^{1/3}
+
+    Args:
+        D: patterns.
+        k: relevant patterns.
 
     >>> round(query_floor(100, 5), 1)
     211.1
@@ -141,9 +197,14 @@ def query_floor(D: int, k: int) -> float:
 
 
 def signal_after_step_one(label_corr: float, scale: float, active: float) -> float:
-    """beta gamma / sigma~, the components along relevant patterns after the first gradient step.
+    r"""The component of a neuron along every relevant pattern after the first gradient step.
 
-    Symbols: active is beta, the share of samples that activate a neuron; scale is sigma~.
+    .. math:: \beta \gamma / \tilde\sigma
+
+    Args:
+        label_corr: :math:`\gamma`.
+        scale: :math:`\tilde\sigma`, by which the inputs are divided.
+        active: :math:`\beta`, the share of samples that activate the neuron.
 
     Ref: features, Lem 6
     """
@@ -151,12 +212,24 @@ def signal_after_step_one(label_corr: float, scale: float, active: float) -> flo
 
 
 def activation_error(*, k: int, D: int, pairs: int, p_o: float, p_fail: float = 0.5) -> float:
-    """eps_e = (k L^(1/2) + L^(3/2)) / sqrt(p_o (1 - p_o) (D - k)) with L = log(D m/p_fail), constant 1.
+    r"""How much the activity of a neuron may depend on a single pattern, with constant 1.
 
-    After step one relevant components are within eps_e/sigma~ of beta gamma/sigma~, and background ones are
-    at most p_o (1 - p_o) eps_e/sigma~.
+    .. math::
 
-    Symbols: pairs is m; sigma_phi^2 sigma~^2 = p_o (1 - p_o) is the variance of a background pattern.
+        \epsilon_e = \frac{k L^{1/2} + L^{3/2}}{\sqrt{p_o (1 - p_o) (D - k)}}, \qquad L = \log(D m / \delta)
+
+    After step one the relevant components are within :math:`\epsilon_e / \tilde\sigma` of
+    :math:`\beta\gamma / \tilde\sigma`, and background ones are at most
+    :math:`p_o (1 - p_o) \epsilon_e / \tilde\sigma`.
+
+    Symbols: :math:`\sigma_\phi^2 \tilde\sigma^2 = p_o (1 - p_o)` is the variance of a background pattern.
+
+    Args:
+        k: relevant patterns.
+        D: patterns.
+        pairs: :math:`m`.
+        p_o: probability of a background pattern.
+        p_fail: :math:`\delta`.
 
     Ref: features, Lem 15
     """
@@ -165,9 +238,16 @@ def activation_error(*, k: int, D: int, pairs: int, p_o: float, p_fail: float = 
 
 
 def movement_bound(*, steps: int, lr: float, decay: float, length: float, top: float) -> float:
-    """2 t eta lambda |w| + eta^2 t^2 + t |a|, how far a neuron moves in t steps of classifier learning.
+    r"""How far a neuron moves at most in t steps of classifier learning.
 
-    Symbols: steps is t, lr eta, decay lambda; length |w| and top |a| are those of the neuron at the start.
+    .. math:: 2 t \eta \lambda |w| + \eta^2 t^2 + t |a|
+
+    Args:
+        steps: :math:`t`.
+        lr: :math:`\eta`, the one rate of all weights.
+        decay: :math:`\lambda`.
+        length: :math:`|w|` of the neuron at the start.
+        top: its output weight :math:`a` at the start.
 
     Holds when: one rate below 1 for all layers, no momentum.
 
@@ -180,7 +260,9 @@ def movement_bound(*, steps: int, lr: float, decay: float, length: float, top: f
 
 
 def parity_label_corr(p_o: float) -> float:
-    """gamma of the parity mixture for k > 1: its coins are uncorrelated with the label, the rest has 1/2.
+    r"""The correlation :math:`\gamma = (1 - p_o)/2` of a pattern with the label, in the parity mixture.
+
+    For k > 1 its coins are uncorrelated with the label; the rest has correlation 1/2.
 
     Ref: features, Asm A1
     """

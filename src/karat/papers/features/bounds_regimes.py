@@ -1,4 +1,8 @@
-"""Conditions of the statements of features: those that a run breaks, hidden constants read as 1."""
+r"""Conditions of the statements of features: those that a run breaks, hidden constants read as 1.
+
+Every function returns them as texts; an empty list says that the statement applies. Symbols: :math:`m` is
+`pairs`, :math:`\gamma` `label_corr`, :math:`\delta` `p_fail`, :math:`\epsilon` `tol`.
+"""
 
 import math
 
@@ -8,7 +12,18 @@ def _broken(conditions: dict[str, bool]) -> list[str]:
 
 
 def theorem1_unmet(*, k: int, D: int, pairs: int, p_o: float, label_corr: float) -> list[str]:
-    """Conditions of Theorem 1, with tol = p_fail = 1/2.
+    r"""Return the broken conditions of Theorem 1, with tol = p_fail = 1/2.
+
+    .. math::
+
+        k \ge \log^2(D / (\delta\gamma)), \quad p_o \ge k^2 / D, \quad m \ge \max(k^{12}/\epsilon^{3/2}, D)
+
+    Args:
+        k: relevant patterns.
+        D: patterns.
+        pairs: of neurons.
+        p_o: probability of a background pattern.
+        label_corr: of a relevant pattern with the label.
 
     Ref: features, Thm 1
     """
@@ -24,7 +39,16 @@ def theorem1_unmet(*, k: int, D: int, pairs: int, p_o: float, label_corr: float)
 
 
 def lemma15_unmet(*, k: int, D: int, pairs: int, p_o: float, noise: float) -> list[str]:
-    """Conditions of the full version of Lemma 6, with p_fail = 1/2; noise is sigma_xi.
+    r"""Return the broken conditions of the full version of Lemma 6, with p_fail = 1/2.
+
+    .. math:: k \ge \log^2(D m / \delta), \quad p_o \ge k^2 / D, \quad \sigma_\xi < 1/k
+
+    Args:
+        k: relevant patterns.
+        D: patterns.
+        pairs: of neurons.
+        p_o: probability of a background pattern.
+        noise: :math:`\sigma_\xi`, of the neurons.
 
     Ref: features, Lem 15
     """
@@ -38,7 +62,16 @@ def lemma15_unmet(*, k: int, D: int, pairs: int, p_o: float, noise: float) -> li
 
 
 def lemma23_unmet(*, k: int, D: int, pairs: int, p_o: float, label_corr: float) -> list[str]:
-    """Conditions of Lemma 23, with p_fail = 1/k^3, the largest it allows.
+    r"""Return the broken conditions of Lemma 23, with p_fail = 1/k^3, the largest it allows.
+
+    .. math:: k \ge \log^2(D m / (\delta\gamma)), \quad p_o \ge k^2 / D, \quad m \ge \max(k^4, D)
+
+    Args:
+        k: relevant patterns.
+        D: patterns.
+        pairs: of neurons.
+        p_o: probability of a background pattern.
+        label_corr: of a relevant pattern with the label.
 
     Ref: features, Lem 23
     """
@@ -55,11 +88,25 @@ def lemma23_unmet(*, k: int, D: int, pairs: int, p_o: float, label_corr: float) 
 def theorem34_unmet(
     *, k: int, d: int, D: int, pairs: int, p_o: float, label_corr: float, p_min: float, sigma_zeta: float
 ) -> list[str]:
-    """Conditions of Theorem 34 on sizes and noise, with p_fail = 1/k^3, the largest it allows.
+    r"""Return the broken conditions of Theorem 34 on sizes and noise, with p_fail = 1/k^3, its largest.
 
-    Symbols: p_min is the probability of the rarer class; sigma_zeta the sd of the input noise.
+    .. math::
 
-    Reading: sigma~^2 = D p_o (1 - p_o) + d sigma_zeta^2, the relevant patterns counted like the others.
+        k \ge \log^2\frac{D m d}{\delta \gamma p_{\min}}, \quad m \ge \max(k^4, D, d), \quad
+        \sigma_\zeta \le \min(1/\tilde\sigma, \tilde\sigma/\sqrt d)
+
+    Args:
+        k: relevant patterns.
+        d: input dimension.
+        D: patterns.
+        pairs: of neurons.
+        p_o: probability of a background pattern.
+        label_corr: of a relevant pattern with the label.
+        p_min: probability of the rarer class.
+        sigma_zeta: standard deviation of the input noise.
+
+    Reading: :math:`\tilde\sigma^2 = D p_o (1 - p_o) + d \sigma_\zeta^2`, the relevant patterns counted like
+    the others.
 
     Ref: features, Thm 34
     """
@@ -76,7 +123,12 @@ def theorem34_unmet(
 
 
 def theorem2_unmet(*, k: int, D: int, p_o: float) -> list[str]:
-    """Conditions of Theorem 2.
+    r"""Return the broken conditions of Theorem 2: k odd and :math:`3 < k \le D/16`.
+
+    Args:
+        k: relevant patterns.
+        D: patterns.
+        p_o: share of coins in the mixture, for which only 1/2 is in the paper's own family.
 
     Ref: features, Thm 2
     """
@@ -90,7 +142,11 @@ def theorem2_unmet(*, k: int, D: int, p_o: float) -> list[str]:
 
 
 def theorem29_unmet(*, k: int, D: int) -> list[str]:
-    """Conditions of Theorem 29.
+    r"""Return the broken conditions of Theorem 29: k odd and :math:`k \le D/16`.
+
+    Args:
+        k: relevant patterns.
+        D: patterns.
 
     Ref: features, Thm 29
     """

@@ -2,13 +2,18 @@
 
 from collections.abc import Sequence
 from functools import partial
+from typing import Any
 
 import numpy as np
 
 from karat.core.statistics import t_interval
-from karat.papers.features.checks.reported import NAMES, REPORTED, part_label, part_of
-from karat.study.record import Record
-from karat.study.tables import Entry, Make, Table
+from karat.papers.features.checks.printed_size import table_name
+from karat.papers.features.checks.reported import NAMES, REPORTED, MethodRun, part_label, part_of
+from karat.papers.features.experiments.filters import FIG20, FiltersConfig, FiltersResult
+from karat.papers.features.experiments.settings import Method
+from karat.papers.features.experiments.tables import TAB1, TAB2, TAB3, TAB4, TAB5
+from karat.study.run import Run, grouped
+from karat.study.tables import Entry, Table, Tabulation
 
 COLUMNS = (
     "part",
@@ -33,21 +38,22 @@ _TAB7 = {
 }
 
 
-def methods_table(table: str, records: Sequence[Record]) -> Table:
-    """One row per method and part: accuracies in percent with a 95% interval over seeds, beside the printed.
+def methods_table(table: str, runs: Sequence[MethodRun]) -> Table:
+    """Return one row per method and part: accuracies in percent with a 95% interval over seeds, and printed.
+
+    Args:
+        table: such as "tab1".
+        runs: of it.
 
     Ref: features, Tab 1
     """
-    parts: dict[str, list[Record]] = {}
-    for record in records:
-        if record.status == "done":
-            parts.setdefault(part_label(table, record.config), []).append(record)
-    rows = [
-        _row(table, label, method, group)
-        for label, group in parts.items()
-        for method in NAMES
-        if f"{method}_test" in group[0].values
-    ]
+    rows = []
+    for label, group in grouped(runs, lambda run: part_label(table, run.config)).items():
+        for method in NAMES:
+            if method in group[0].result.methods:
+                rows.append(_row(table, label, method, group))
+            if method == "ntk" and group[0].result.ntk_closed is not None:
+                rows.append(_closed_form_row(label, group))
     note = (
         "Rates are chosen on a validation sample. Rows without printed numbers are not in the paper. "
         "The majority column is the accuracy of the best constant answer."
@@ -57,49 +63,74 @@ def methods_table(table: str, records: Sequence[Record]) -> Table:
     )
 
 
-def _row(table: str, label: str, method: str, group: Sequence[Record]) -> list[Entry]:
+def _row(table: str, label: str, method: Method, group: Sequence[MethodRun]) -> list[Entry]:
     printed = REPORTED.get((table, part_of(table, group[0].config)), {}).get(method)
-    test = [100 * float(record.values[f"{method}_test"]) for record in group]
-    interval = t_interval(test) if len(test) > 1 else None
-    majority = "majority_unstructured" if method.endswith("_unstructured") else "majority"
+    scores = [run.result.methods[method] for run in group]
+    coins = method.endswith("_unstructured")
+    majority = [run.result.majority_unstructured if coins else run.result.majority for run in group]
     return [
         label,
         NAMES[method],
-        float(np.mean(test)),
-        interval.low if interval else None,
-        interval.high if interval else None,
+        *_test_cells([one.test for one in scores]),
         printed.test if printed else None,
-        _mean(group, f"{method}_train", 100),
+        _mean([one.train for one in scores], 100),
         printed.train if printed else None,
-        _mean(group, f"{method}_cos"),
+        _mean([one.cos for one in scores]),
         printed.cos if printed else None,
-        _mean(group, f"{method}_hinge"),
-        _mean(group, majority, 100),
-        _mean(group, f"{method}_lr"),
+        _mean([one.hinge for one in scores]),
+        _mean(majority, 100),
+        _mean([one.lr for one in scores]),
         len(group),
     ]
 
 
-def _mean(group: Sequence[Record], name: str, factor: float = 1.0) -> float | None:
-    values = [record.values[name] for record in group if name in record.values]
-    return factor * float(np.mean(values)) if values else None
+def _closed_form_row(label: str, group: Sequence[MethodRun]) -> list[Entry]:
+    """The NTK without training, so without a rate, a training accuracy or a printed number."""
+    kernels = [run.result.ntk_closed for run in group if run.result.ntk_closed is not None]
+    cells: dict[str, Entry] = dict.fromkeys(COLUMNS)
+    cells |= {"part": label, "method": "NTK, closed form", "seeds": len(group)}
+    cells |= zip(("test %", "low", "high"), _test_cells([kernel.test for kernel in kernels]), strict=True)
+    cells["hinge"] = _mean([kernel.hinge for kernel in kernels])
+    cells["majority %"] = _mean([run.result.majority for run in group], 100)
+    return list(cells.values())
 
 
-def gradients_table(records: Sequence[Record]) -> Table:
-    """Cosines of early mean gradients for the selected filter, beside the printed ones of the same width.
+def _test_cells(accuracies: Sequence[float]) -> list[Entry]:
+    """Mean in percent and both ends of its interval, which one seed does not have."""
+    percent = [100 * accuracy for accuracy in accuracies]
+    interval = t_interval(percent) if len(percent) > 1 else None
+    ends = (interval.low, interval.high) if interval else (None, None)
+    return [float(np.mean(percent)), *ends]
+
+
+def _mean(values: Sequence[float | None], factor: float = 1.0) -> float | None:
+    known = [value for value in values if value is not None]
+    return factor * float(np.mean(known)) if known else None
+
+
+def gradients_table(runs: Sequence[Run[FiltersConfig, FiltersResult]]) -> Table:
+    """Return cosines of early mean gradients of the selected filter, beside those printed for the width.
+
+    Args:
+        runs: of any widths.
 
     Ref: features, Tab 7
     """
-    done = [record for record in records if record.status == "done"]
+    by_width = grouped(runs, lambda run: run.config.m)
     rows: list[list[Entry]] = []
-    for m in sorted({record.config["m"] for record in done} | set(_TAB7)):
-        own = [record.values["gradient_cosines"] for record in done if record.config["m"] == m]
-        for kind, values in (("measured", np.mean(own, axis=0) if own else None), ("printed", _TAB7.get(m))):
-            if values is not None:
-                rows.append([f"ResNet({m})", kind, *map(float, values)])
+    for m in sorted(set(by_width) | set(_TAB7)):
+        if m in by_width:
+            measured = np.mean([run.result.gradient_cosines for run in by_width[m]], axis=0)
+            rows.append([f"ResNet({m})", "measured", *map(float, measured)])
+        if m in _TAB7:
+            rows.append([f"ResNet({m})", "printed", *_TAB7[m]])
     return Table(title="Table 7 of features", columns=("net", "", *GRADIENTS), rows=rows)
 
 
-TABLES: dict[str, Make] = {
-    f"features.{name}": partial(methods_table, name) for name in ("tab1", "tab2", "tab3", "tab4", "tab5")
-} | {"features.fig20": gradients_table}
+TABLES: tuple[Tabulation[Any, Any], ...] = (
+    *(
+        Tabulation(experiment, partial(methods_table, table_name(experiment)))
+        for experiment in (TAB1, TAB2, TAB3, TAB4, TAB5)
+    ),
+    Tabulation(FIG20, gradients_table),
+)

@@ -1,7 +1,9 @@
-"""Formulas of purification: radii, times, ticket counts, and the hypotheses of its theorems.
+r"""Formulas of purification: radii, times and ticket counts.
 
-Symbols: sigma_0 is `init_scale`, eta is `lr`, Xi2 = d^(2 gamma c0), m = d^(1 + c0). Radii are rates: hidden
-constants are 1 and the text's small exponents are arguments.
+Radii are rates: hidden constants are 1, and the small exponents of the text are arguments.
+
+Symbols: :math:`\sigma_0` is `init_scale`, :math:`\eta` is `lr`, :math:`m = d^{1 + c_0}` and
+    :math:`\Xi_2 = d^{2 \gamma c_0}`.
 """
 
 import math
@@ -12,11 +14,16 @@ from scipy.special import ndtr
 from karat.core.checks import require_integer, require_number
 
 GAMMA = 0.05
-"""The slack gamma of the lottery's levels, which the proofs take in (0, 0.1)."""
+r"""The slack :math:`\gamma` of the lottery's levels, which the proofs take in (0, 0.1)."""
 
 
 def regularisation(d: int) -> float:
-    """lambda = log log log d / d, and 0 below d = 16 where the triple logarithm is not positive.
+    r"""Weight of the regulariser, and 0 below d = 16 where the triple logarithm is not positive.
+
+    .. math:: \lambda = \frac{\log \log \log d}{d}
+
+    Args:
+        d: input dimension.
 
     >>> round(200 * regularisation(200), 3)
     0.511
@@ -27,7 +34,12 @@ def regularisation(d: int) -> float:
 
 
 def xi2(d: int, c0: float, gamma: float) -> float:
-    """Xi2 = d^(2 gamma c0), the bound on potential winners per feature.
+    r"""The bound on the potential winners of one feature, :math:`\Xi_2 = d^{2 \gamma c_0}`.
+
+    Args:
+        d: input dimension.
+        c0: exponent of the width, m = d^(1 + c0).
+        gamma: slack of the lottery's levels.
 
     Ref: purification, Lemma B.2
     """
@@ -37,14 +49,23 @@ def xi2(d: int, c0: float, gamma: float) -> float:
 def clean_failure_radius(
     d: int, k: int, c0: float, gamma: float, *, p: float = 2.0, row_sum: float = 1.0
 ) -> float:
-    """Radius at which clean training has lost all accuracy, Xi2^10 sqrt(d)/k^2 or (l_inf) Xi2^10 row_sum/k^2.
+    r"""Radius at which the net of clean training has lost all accuracy.
+
+    .. math:: \tau_2 = \Xi_2^{10} \frac{\sqrt d}{k^2}, \qquad
+        \tau_\infty = \Xi_2^{10} \frac{\max_i \sum_j |M_{ij}|}{k^2}
 
     Args:
-        row_sum: largest absolute row sum of M; only l_inf uses it.
+        d: input dimension.
+        k: sparsity.
+        c0: exponent of the width, m = d^(1 + c0).
+        gamma: slack of the lottery's levels.
+        p: norm of the perturbations, 2 or inf.
+        row_sum: largest absolute row sum of M; only p = inf uses it.
 
-    Holds when: k > d^((1 - c0)/3).
-    Reading: the statement evaluates f(x - delta) at a delta that already carries -y; the proof moves x
-        against y. Its |M|_1 is read as the largest absolute row sum, which is what bounds |M w*|_inf.
+    Holds when: :math:`k > d^{(1 - c_0)/3}`.
+    Reading: the statement evaluates :math:`f(x - \delta)` at a :math:`\delta` that already carries -y; the
+        proof moves x against y. Its :math:`\|M\|_1` is read as the largest absolute row sum, which is what
+        bounds :math:`\|M w^*\|_\infty`.
 
     Ref: purification, Thm E.1
     """
@@ -53,9 +74,20 @@ def clean_failure_radius(
 
 
 def robust_radius(d: int, k: int, c0: float, *, p: float = 2.0, column_sum: float = 1.0) -> float:
-    """Radius where adversarial training holds: 1/(sqrt(k) d^c0) in l2, 1/(k^1.75 column_sum d^c0) in l_inf.
+    r"""Radius up to which adversarial training makes the net robust.
 
-    Reading: |M|_inf of the l_inf theorem is read as the largest absolute column sum, which bounds |M z|_1.
+    .. math:: \tau_2 = \frac{1}{\sqrt k \, d^{c_0}}, \qquad
+        \tau_\infty = \frac{1}{k^{1.75} \, d^{c_0} \max_j \sum_i |M_{ij}|}
+
+    Args:
+        d: input dimension.
+        k: sparsity.
+        c0: exponent of the width, m = d^(1 + c0).
+        p: norm of the perturbations, 2 or inf.
+        column_sum: largest absolute column sum of M; only p = inf uses it.
+
+    Reading: :math:`\|M\|_\infty` of the l_inf theorem is read as the largest absolute column sum, which
+        bounds :math:`\|M z\|_1`.
 
     Ref: purification, Thm F.1; purification, Thm F.4
     """
@@ -64,7 +96,11 @@ def robust_radius(d: int, k: int, c0: float, *, p: float = 2.0, column_sum: floa
 
 
 def universal_radius(k: int, c: float) -> float:
-    """k^-(0.5 + 10 c): from here on the universal direction fools the clean net.
+    r"""From :math:`k^{-(0.5 + 10 c)}` on the universal direction fools the clean net.
+
+    Args:
+        k: sparsity.
+        c: the theorem's small constant.
 
     Ref: purification, Thm 5.1(c)
     """
@@ -72,7 +108,14 @@ def universal_radius(k: int, c: float) -> float:
 
 
 def l_inf_radii(k: int, c0: float, c1: float) -> tuple[float, float]:
-    """(k^-(2 - c1), k^-(1.75 + 2 c0)): where the clean net falls, and where the robust one still holds.
+    r"""Where the clean net falls in l_inf, and where the robust one still holds.
+
+    .. math:: k^{-(2 - c_1)} \qquad \text{and} \qquad k^{-(1.75 + 2 c_0)}
+
+    Args:
+        k: sparsity.
+        c0: exponent of the width, m = d^(1 + c0).
+        c1: the theorem's constant in (0, c0).
 
     Ref: purification, Thm 5.4
     """
@@ -80,37 +123,76 @@ def l_inf_radii(k: int, c0: float, c1: float) -> tuple[float, float]:
 
 
 def l2_window(d: int) -> tuple[float, float]:
-    """(d^(1/3), d^0.4): the sparsities between which the theorems separate clean from robust in l2.
+    r"""The sparsities :math:`(d^{1/3}, d^{0.4})` for which the theorems separate clean from robust in l2.
 
-    Reading: sqrt(d)/k^2 < 1/sqrt(k) needs k > d^(1/3), the movement bound needs k^2.5 < d.
+    Args:
+        d: input dimension.
+
+    Reading: :math:`\sqrt d / k^2 < 1/\sqrt k` needs :math:`k > d^{1/3}`, the bound on the movement of the
+        weights needs :math:`k^{2.5} < d`.
 
     Ref: purification, Cor F.3
     """
     return d ** (1 / 3), d**0.4
 
 
-def times(
-    d: int, k: int, lr: float, init_scale: float, *, c0: float = 0.0, gamma: float = 0.0
-) -> dict[str, float]:
-    """The paper's iteration counts: end of the first lottery phase, of the lottery, winners grown, T_c, T_g.
+@dataclass(frozen=True, kw_only=True)
+class Times:
+    """Iterations at which the phases of training end.
 
-    Reading: T_g = k^2 d^(2 c0)/lr, for which the statement prints k^2/d^(1 - 2 c0).
+    Args:
+        T_a: the first part of the lottery's first phase.
+        T_b: the lottery's first phase.
+        T_e: sure winners have grown.
+        T_c: clean training may stop.
+        T_g: adversarial training may stop, counted from its own start.
+    """
+
+    T_a: float
+    T_b: float
+    T_e: float
+    T_c: float
+    T_g: float
+
+
+def times(d: int, k: int, lr: float, init_scale: float, *, c0: float = 0.0, gamma: float = 0.0) -> Times:
+    r"""The paper's iteration counts.
+
+    .. math:: T_a = \frac{d \sigma_0 \log^{2.5} d}{\eta}, \quad T_b = \frac{d^2 \sigma_0}{k \eta}, \quad
+        T_e = \frac{d}{\eta \, \Xi_2 \log d}, \quad T_c = \frac{d^{1.01}}{\eta}, \quad
+        T_g = \frac{k^2 d^{2 c_0}}{\eta}
+
+    Args:
+        d: input dimension.
+        k: sparsity.
+        lr: training step.
+        init_scale: standard deviation of the first weights.
+        c0: exponent of the width, m = d^(1 + c0).
+        gamma: slack of the lottery's levels.
+
+    Reading: for :math:`T_g` the statement prints :math:`k^2/d^{1 - 2 c_0}`.
 
     Ref: purification, Thm C.1; purification, Thm C.2; purification, Thm 5.1; purification, Thm F.1
     """
     log_d = math.log(d)
-    return {
-        "T_a": d * init_scale * log_d**2.5 / lr,
-        "T_b": d**2 * init_scale / (k * lr),
-        "T_e": d / (lr * xi2(d, c0, gamma) * log_d),
-        "T_c": d**1.01 / lr,
-        "T_g": k**2 * d ** (2 * c0) / lr,
-    }
+    return Times(
+        T_a=d * init_scale * log_d**2.5 / lr,
+        T_b=d**2 * init_scale / (k * lr),
+        T_e=d / (lr * xi2(d, c0, gamma) * log_d),
+        T_c=d**1.01 / lr,
+        T_g=k**2 * d ** (2 * c0) / lr,
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
 class TicketCounts:
-    """Expected at initialisation: sure and potential winners per feature, potential tickets per neuron."""
+    """Expected numbers of lottery tickets at initialisation.
+
+    Args:
+        sure: sure winners per feature.
+        potential: potential winners per feature.
+        tickets_per_neuron: features of which one neuron is a potential winner.
+    """
 
     sure: float
     potential: float
@@ -118,12 +200,24 @@ class TicketCounts:
 
 
 def ticket_counts(d: int, m: int, c0: float, gamma: float) -> TicketCounts:
-    """Exact expectations behind Lemma B.2, from Gaussian tails instead of their exponents.
+    r"""Exact expectations behind Lemma B.2, from Gaussian tails instead of their exponents.
 
-        P(sure) = Q(s+) (1 - p2)^(d-1),  s+- = sqrt((c1 +- c2) log d),  p2 = 2 Q(s-),  Q the Gaussian tail
+    With the Gaussian tail Q a neuron is a sure winner of a feature with probability
 
-    Reading: the lemma's Omega(d^(7 c0/4)) is the proof's d^(gamma c0/4); at finite d neither exponent says
-        much, the tails do. Q(s+) without 2: a sure winner has the sign of w*_j.
+    .. math:: Q(s_+) \, (1 - 2 Q(s_-))^{d - 1}, \qquad s_\pm = \sqrt{(c_1 \pm c_2) \log d}, \quad
+        c_1 = 2 + 2 (1 - \gamma) c_0, \quad c_2 = \gamma c_0
+
+    and a potential one with probability :math:`2 Q(s_-)`.
+
+    Args:
+        d: input dimension.
+        m: pairs of neurons.
+        c0: exponent of the width, m = d^(1 + c0).
+        gamma: slack of the lottery's levels.
+
+    Reading: the lemma's :math:`\Omega(d^{7 c_0/4})` is the proof's :math:`d^{\gamma c_0/4}`; at finite d
+        neither exponent says much, the tails do. :math:`Q(s_+)` has no factor 2: a sure winner has the sign
+        of :math:`w^*_j`.
 
     Ref: purification, Lemma B.2
     """
@@ -138,122 +232,18 @@ def ticket_counts(d: int, m: int, c0: float, gamma: float) -> TicketCounts:
 
 
 def mixture_ratio(expected_support: float, d: int) -> float:
-    """Equilibrium beta/alpha = E|z|_0 / d of a neuron that wakes exactly when its own code is on.
+    r"""Equilibrium :math:`\beta/\alpha` of a neuron that wakes exactly when the code of its feature is on.
 
-    Balance of gradient and decay: the own coefficient grows by E[l' z_j y] with probability one of waking,
-    every other one with P(z_i on) = E|z|_0/d of it. The paper says Theta(k/d).
+    .. math:: \frac{\beta}{\alpha} = \frac{E \|z\|_0}{d}
+
+    Gradient and decay balance: the neuron's own coefficient grows by :math:`E[\ell' z_j y]` with probability
+    one of waking, every other one with the probability :math:`P(z_i \ne 0) = E \|z\|_0 / d` of it. The paper
+    says :math:`\Theta(k/d)`.
+
+    Args:
+        expected_support: mean number of non-zero codes.
+        d: number of features.
 
     Ref: purification, Eq 5.1
     """
     return expected_support / d
-
-
-@dataclass(frozen=True, kw_only=True)
-class Setting:
-    """Everything the theorems speak of.
-
-    Args:
-        d, k, m: sizes.
-        sigma_x: Gaussian noise.
-        p, tau: norm and radius of training (None: not known here).
-        decay: lambda.
-        random_start: small Gaussian rows.
-        ticket: b0 over init_scale sqrt(2 log d).
-        sampled_noise: rho drawn inside the loss.
-        paper_schedule: bias and noise as printed.
-        axis_dictionary: features along the axes.
-    """
-
-    d: int
-    k: int
-    m: int
-    sigma_x: float
-    p: float
-    tau: float | None
-    decay: float
-    random_start: bool
-    ticket: float
-    sampled_noise: bool
-    paper_schedule: bool
-    axis_dictionary: bool
-
-    @property
-    def c0(self) -> float:
-        """From m = d^(1 + c0), as it is: the theorems want it tiny, which no finite m > d can show."""
-        return math.log(self.m) / math.log(self.d) - 1
-
-
-def unmet_clean(s: Setting) -> list[str]:
-    """Hypotheses of the theorems on clean training that a run breaks, each with both sides in numbers.
-
-    Reading: constants hidden in O(.) and Theta(.) are 1. The first phase needs T_a < T_b.
-
-    Ref: purification, Asm 2.1; purification, Thm 5.1; purification, Thm C.1
-    """
-    limit, lam, wait = s.d**0.499, regularisation(s.d), s.k * math.log(s.d) ** 2.5
-    least = math.sqrt(2 + 2 * (1 - GAMMA) * s.c0)
-    checks = [
-        (s.k <= limit, f"Asm 2.1: k <= d^0.499 = {limit:.3g}, k = {s.k}"),
-        (
-            abs(s.decay - lam) <= 0.5 * lam,
-            f"Sec 4: lambda = logloglog(d)/d = {lam:.3g}, is {s.decay:.3g}",
-        ),
-        (s.random_start, "Sec 4.1: random start w ~ N(0, sigma_0^2 I), here the pure features"),
-        (
-            s.random_start and s.ticket * math.sqrt(2) >= least,
-            f"Lem B.2: b0 >= sqrt(2 + {2 * (1 - GAMMA):g} c0) sigma_0 sqrt(log d) with c0 = {s.c0:.2f}, "
-            f"is {s.ticket * math.sqrt(2):.3g} sigma_0 sqrt(log d)",
-        ),
-        (
-            not s.random_start or wait < s.d,
-            f"Thm C.1: T_a < T_b, i.e. k log(d)^2.5 < d, {wait:.3g} against {s.d}",
-        ),
-        (s.paper_schedule, "Sec 4.1: bias and noise schedules of the paper; here a two-stage or frozen bias"),
-        (s.sampled_noise, "Alg 1: noise drawn inside the loss; here the loss of the smoothed net"),
-        (False, "Alg 1: full-batch descent on one fixed set of poly(d) points with lr <= 1/poly(d)"),
-    ]
-    return [sentence for met, sentence in checks if not met]
-
-
-def unmet_fragile(s: Setting) -> list[str]:
-    """Hypotheses of the theorem on the fragility of the clean net, those of clean training included.
-
-    Ref: purification, Thm E.1
-    """
-    least = s.d ** ((1 - s.c0) / 3)
-    sentence = f"Thm E.1: k > d^((1 - c0)/3) = {least:.3g} with c0 = {s.c0:.2f}, k = {s.k}"
-    return unmet_clean(s) + ([] if s.k > least else [sentence])
-
-
-def unmet_robust(s: Setting) -> list[str]:
-    """Hypotheses of the theorems on adversarial training that a run breaks, those of clean training included.
-
-    Ref: purification, Thm 5.3; purification, Thm F.1; purification, Thm F.4
-    """
-    low, high = l2_window(s.d)
-    room = s.d ** (1 - 2 * s.c0) / math.log(s.d)
-    bound = min(1.0, s.d ** (2 * (1 - 2 * s.c0)) / s.k**5.5)
-    radius = robust_radius(s.d, s.k, s.c0)
-    checks = [
-        (
-            s.k**2.5 < room,
-            f"Thm F.1: k^2.5 < d^(1 - 2 c0)/log d = {room:.3g} with c0 = {s.c0:.2f}, k^2.5 = {s.k**2.5:.3g}",
-        ),
-        (
-            s.p != 2 or s.sigma_x <= bound,
-            f"Thm F.1: sigma_x <= d^(2 - 4 c0)/k^5.5 = {bound:.2g}, is {s.sigma_x:g}",
-        ),
-        (
-            s.p != 2 or s.tau is None or s.tau <= radius,
-            f"Thm F.1: tau = 1/(sqrt(k) d^c0) = {radius:.3g}, is {s.tau or 0:.3g}",
-        ),
-        (
-            s.p != 2 or low < s.k < high,
-            f"Cor F.3: d^(1/3) < k < d^0.4, i.e. {low:.3g} < k < {high:.3g}, k = {s.k}",
-        ),
-        (
-            s.p == 2 or s.axis_dictionary,
-            "Thm 5.4: row and column sums of M are d^o(1); a dense M has sqrt(d)",
-        ),
-    ]
-    return unmet_clean(s) + [sentence for met, sentence in checks if not met]

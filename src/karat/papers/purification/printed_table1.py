@@ -7,7 +7,12 @@ ATTACKERS = ("linf:4", "linf:8", "l2:0.5:0.12", "l2:1:0.25")
 
 
 class Cell(NamedTuple):
-    """Robust accuracy and, in brackets in the paper, clean accuracy."""
+    """One cell of the table, in percent.
+
+    Args:
+        robust: accuracy under the training attacker.
+        clean: accuracy without attack, in brackets in the paper.
+    """
 
     robust: float
     clean: float
@@ -24,19 +29,19 @@ PRINTED: dict[str, dict[str, Cell]] = {
 }
 """Training -> attacker -> cell."""
 
-MODES = {
+LABELS = {
     "clean": "clean training",
     "from_random": "adversarial from random",
     "from_clean": "adversarial from clean",
     "noise": "noise only",
 }
-"""Trainings in the order of the table; the last is a control of ours."""
+"""Training -> what figures and tables call it, in the order of the table; the last is a control of ours."""
 
 
 def reported_text() -> str:
-    """All twelve cells in one line, robust (clean) percent."""
+    """Return all twelve cells in one line, robust (clean) percent."""
     rows = [
-        f"{MODES[mode]} " + ", ".join(f"{cell.robust} ({cell.clean})" for cell in row.values())
+        f"{LABELS[mode]} " + ", ".join(f"{cell.robust} ({cell.clean})" for cell in row.values())
         for mode, row in PRINTED.items()
     ]
     return "l_inf 4/255, l_inf 8/255, l2(0.5, 0.12), l2(1, 0.25): " + "; ".join(rows)

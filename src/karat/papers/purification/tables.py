@@ -5,9 +5,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from karat.papers.purification.printed_table1 import ATTACKERS, MODES, PRINTED
-from karat.study.record import Record, number
-from karat.study.tables import Entry, Make, Table
+from karat.papers.purification.experiments.table1 import TABLE1, Table1Config, Table1Result
+from karat.papers.purification.printed_table1 import ATTACKERS, LABELS, PRINTED
+from karat.study.run import Run, by_setting
+from karat.study.tables import Entry, Table, Tabulation
 
 COLUMNS = (
     "network",
@@ -24,31 +25,33 @@ COLUMNS = (
     "printed clean %",
     "seeds",
 )
+ATTACKER, CLEAN, PRINTED_ROBUST = (
+    COLUMNS.index(name) for name in ("attacker", "clean %", "printed robust %")
+)
+"""Columns that decide which rows are shown."""
+
+Table1Runs = Sequence[Run[Table1Config, Table1Result]]
 
 
-def table1(records: Sequence[Record]) -> Table:
-    """One row per net, attacker and training; printed rows of ResNet-34 where nothing was measured.
+def table1(runs: Table1Runs) -> Table:
+    """Make one row per net, attacker and training; printed rows of ResNet-34 where nothing was measured.
 
     Ref: purification, Tab 1
     """
-    groups: dict[str, list[Record]] = {}
-    for record in records:
-        if record.status == "done":
-            groups.setdefault(record.config_hash, []).append(record)
     rows = [
-        _row(group, index, attacker, mode)
-        for group in groups.values()
-        for index, attacker in enumerate(group[0].config["attackers"])
-        for mode in MODES
-        if f"{mode}_strong" in group[0].values
+        _row(group, index, mode)
+        for group in by_setting(runs)
+        for index in range(len(group[0].config.attackers))
+        for mode in LABELS
+        if mode in group[0].result.trainings
     ]
-    seen = {str(row[2]) for row in rows if row[10] is not None}
-    for attacker in (name for name in ATTACKERS if name not in seen):
+    compared = {row[ATTACKER] for row in rows if row[PRINTED_ROBUST] is not None}
+    for attacker in (name for name in ATTACKERS if name not in compared):
         for mode, cells in PRINTED.items():
             cell = cells[attacker]
-            empty: list[Entry] = [None] * 6
+            unmeasured: list[Entry] = [None] * (PRINTED_ROBUST - CLEAN)
             rows.append(
-                ["ResNet-34", "cifar10", attacker, MODES[mode], *empty, cell.robust, cell.clean, None]
+                ["ResNet-34", "cifar10", attacker, LABELS[mode], *unmeasured, cell.robust, cell.clean, None]
             )
     note = (
         "Attacker: the training attacker, noise included, as in the paper. Strong: noise-free attack with "
@@ -58,26 +61,30 @@ def table1(records: Sequence[Record]) -> Table:
     return Table(
         title="Table 1 of purification: measured and printed",
         columns=COLUMNS,
-        rows=[row for row in rows if row[4] is not None or row[10] is not None],
+        rows=[row for row in rows if row[CLEAN] is not None or row[PRINTED_ROBUST] is not None],
         note=note,
     )
 
 
-def _row(group: Sequence[Record], index: int, attacker: str, mode: str) -> list[Entry]:
-    first = group[0]
-    shares = [_percent([r.values[f"{mode}_{what}"][index] for r in group]) for what in _MEASURES]
-    proofs = [r.values[f"{mode}_certified"][index] for r in group]
+def _row(group: Table1Runs, index: int, mode: str) -> list[Entry]:
+    """One training against one attacker, means over the seeds."""
+    config = group[0].config
+    attacker = config.attackers[index]
+    trained = [run.result.trainings[mode] for run in group]
     certified: list[Entry] = [None] * 3
-    if proofs[0]:
-        certified = [100 * float(share) for share in np.mean(proofs, axis=0)]
-    ten = first.config["source"] == "cifar10"
-    printed = PRINTED.get(mode, {}).get(attacker) if ten else None
+    if trained[0].certified[index]:
+        shares = np.mean([each.certified[index] for each in trained], axis=0)
+        certified = [100 * float(share) for share in shares]
+    # The printed numbers are of ten classes of photographs.
+    printed = PRINTED.get(mode, {}).get(attacker) if config.source == "cifar10" else None
     return [
-        first.config["network"],
-        first.config["source"],
+        config.network,
+        config.source,
         attacker,
-        MODES[mode],
-        *shares,
+        LABELS[mode],
+        _percent([each.accuracy[index] for each in trained]),
+        _percent([each.attacker[index] for each in trained]),
+        _percent([each.strong[index] for each in trained]),
         *certified,
         printed.robust if printed else None,
         printed.clean if printed else None,
@@ -85,12 +92,9 @@ def _row(group: Sequence[Record], index: int, attacker: str, mode: str) -> list[
     ]
 
 
-_MEASURES = ("accuracy", "attacker", "strong")
-
-
-def _percent(shares: Sequence[float | None]) -> float | None:
-    mean = float(np.mean([number(share) for share in shares]))
+def _percent(shares: Sequence[float]) -> float | None:
+    mean = float(np.mean(shares))
     return None if math.isnan(mean) else 100 * mean
 
 
-TABLES: dict[str, Make] = {"purification.table1": table1}
+TABLES = (Tabulation(TABLE1, table1),)

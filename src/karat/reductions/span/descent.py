@@ -1,15 +1,11 @@
 """One gradient step of the hidden weights, carried out on inner products."""
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from karat.attacks.inner_products.dense import Perturbed
-from karat.core.compiled import compiled
+from karat.core.compiled import Array, compiled
 from karat.reductions.span.symmetric_update import add_symmetric
-
-Array = NDArray[np.floating]
 
 # Matrix products run up to a third faster when rows have a multiple of this many numbers.
 _LANES = 16
@@ -41,9 +37,9 @@ class Weights:
 
 
 class Products:
-    """The inner products that training needs, changed in place (n samples, k tracked points, m neurons).
+    r"""The inner products that training needs, changed in place (n samples, k tracked points, m neurons).
 
-        P = X W^T,   G = W W^T,   K = X X^T
+    .. math:: P = X W^T, \qquad G = W W^T, \qquad K = X X^T
 
     Tracked points take no part in the loss; their products P just follow the weights.
 
@@ -105,9 +101,10 @@ class Products:
 
 
 def cross_products(products: Products, perturbed: Perturbed) -> None:
-    """Products of all points with the attacked ones, Xt = X + U W, into `products.cross`.
+    r"""Products of all points with the attacked ones, :math:`\tilde X = X + U W`, into `products.cross`.
 
-    X Xt^T = K + P U^T (tracked points included),   S = Xt Xt^T = K + (P U^T)^T + H U^T
+    .. math:: X \tilde X^T = K + P U^T \text{ (tracked points included)}, \qquad
+        S = \tilde X \tilde X^T = K + (P U^T)^T + H U^T
     """
     torch.mm(products.stack, perturbed.U.T, out=products.cross)
     _complete(products.cross.numpy(), products.K.numpy())
@@ -117,6 +114,7 @@ def cross_products(products: Products, perturbed: Perturbed) -> None:
 def _complete(cross: Array, K: Array) -> None:
     """From [P U^T; H U^T] to [K + P U^T; K + (P U^T)^T + H U^T], the first n rows of K being symmetric."""
     rows, n = K.shape
+    # S first: it reads P U^T before K is added to it.
     for i in range(n):
         for j in range(n):
             cross[rows + i, j] += K[i, j] + cross[j, i]
@@ -126,16 +124,17 @@ def _complete(cross: Array, K: Array) -> None:
 
 
 def move_weights(products: Products, perturbed: Perturbed, lr: float, decay: float) -> None:
-    """W <- s W - lr D^T Xt with s = 1 - lr decay, on all products at once.
+    r"""The step :math:`W \leftarrow s W - \eta D^T \tilde X` on products, :math:`s = 1 - \eta\,\text{decay}`.
 
-        P <- s P - lr (X Xt^T) D,   N = s H - (lr/2) S D,   G <- s^2 G - lr (D^T N + N^T D)
+    .. math:: P \leftarrow s P - \eta (X \tilde X^T) D, \qquad N = s H - \tfrac{\eta}{2} S D, \qquad
+        G \leftarrow s^2 G - \eta (D^T N + N^T D)
 
     The first two share one matrix product; the third is symmetric and needs half of a rank-2n update.
 
     Args:
         products: with D = diag(residual) Z filled in; H becomes N.
         perturbed: the attacked samples.
-        lr: step size.
+        lr: step size, eta above.
         decay: factor of W in the gradient of the penalty.
     """
     n, D, shrink = products.n, products.D, 1 - lr * decay
@@ -143,7 +142,7 @@ def move_weights(products: Products, perturbed: Perturbed, lr: float, decay: flo
         moved = products.weights.attacked(perturbed.U)
         products.weights.padded.addmm_(D.T, moved, beta=shrink, alpha=-lr)
     cross_products(products, perturbed)
-    products.cross[-n:] *= 0.5
+    products.cross[-n:] *= 0.5  # N takes half a step, so that D^T N and its transpose add up to a whole one
     products.stack.addmm_(products.cross, D, beta=shrink, alpha=-lr)
     # beta = 0 ignores what the scratch matrix holds, NaN included
     torch.addmm(products.square, D.T, products.H, beta=0, alpha=-lr, out=products.square)

@@ -6,7 +6,7 @@ from copy import deepcopy
 import torch
 from torch import Tensor
 
-from karat.attacks.inner_products.attack import Kernel, attack_of, perturb
+from karat.attacks.inner_products.attack import Form, attack_of, perturb
 from karat.attacks.inner_products.dense import Attack, Perturbed
 from karat.attacks.inner_products.gram import GramNet
 from karat.core.checks import require_labels, require_shape
@@ -31,7 +31,7 @@ class ExactEngine:
         y: (n,) labels +-1.
         weights: keep W up to date.
         track: (k, r) further points whose products are carried along.
-        kernel: "sides", "dense", or "auto".
+        form: "sides", "dense", or "auto".
         despite_obstacle: run also where there is one, leaving out what inner products cannot express.
     """
 
@@ -44,7 +44,7 @@ class ExactEngine:
         *,
         weights: bool = True,
         track: Tensor | None = None,
-        kernel: Kernel = "auto",
+        form: Form = "auto",
         despite_obstacle: bool = False,
     ) -> None:
         obstacle = None if despite_obstacle else exactness_obstacle(trainer, net)
@@ -58,7 +58,7 @@ class ExactEngine:
         net = net.replace(**{name: tensor.detach() for name, tensor in net.parameters().items()})
         x = x.detach()
         track = x[:0] if track is None else require_shape(track, "track", (None, net.d)).to(x.dtype)
-        self.trainer, self.net, self.kernel = trainer, net, kernel
+        self.trainer, self.net, self.form = trainer, net, form
         self.y = require_labels(y, len(x)).to(x.dtype)
         self.products = Products(net.W, x, track, keep=weights)
         self.perturbed = Perturbed(len(x), net.m, x.dtype, H=self.products.H)
@@ -108,7 +108,7 @@ class ExactEngine:
         """One update; returns the loss at the attacked points before it, or raises Diverged."""
         trainer, products, perturbed = self.trainer, self.products, self.perturbed
         gram = self.gram()
-        perturb(gram, products.P, self.y, self.attack(), perturbed, kernel=self.kernel)
+        perturb(gram, products.P, self.y, self.attack(), perturbed, form=self.form)
         margin = self.y * (perturbed.f + gram.c)
         if not bool(torch.isfinite(margin).all()):
             raise Diverged(self.step, "the training margins are not finite")

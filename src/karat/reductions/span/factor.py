@@ -6,9 +6,9 @@ from torch import Tensor
 
 
 def pivoted_cholesky(gram: Tensor, tol: float) -> tuple[Tensor, Tensor]:
-    """Rows with the inner products of a Gram matrix, in as many coordinates as it has rank.
+    r"""Rows with the inner products of a Gram matrix, in as many coordinates as it has rank.
 
-        gram = R R^T up to tol,   R[order[:r]] lower triangular
+    :math:`R R^T` is the Gram matrix up to tol, and R[order[:r]] is lower triangular.
 
     Args:
         gram: (k, k) positive semi-definite.

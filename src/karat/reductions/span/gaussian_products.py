@@ -9,7 +9,9 @@ from karat.reductions.span.factor import pivoted_cholesky
 
 
 def gaussian_products(net: GramNet, mean: Tensor, y: Tensor, *, generator: torch.Generator) -> Tensor:
-    """Products W x of fresh points x = y mu + xi, xi ~ N(0, I_d), without W: W xi is N(0, G).
+    r"""Products W x of fresh points :math:`x = y \mu + \xi`, :math:`\xi \sim N(0, I_d)`, without W.
+
+    :math:`W \xi` has the law :math:`N(0, G)`, which is all that is needed.
 
     Exact in law for any number of points at one time, with mean = W mu carried along as a tracked point.
 

@@ -9,9 +9,10 @@ from karat.core.checks import require_integer
 def gaussian_rows(
     count: int, d: int, *, generator: torch.Generator, dtype: torch.dtype = torch.float64
 ) -> Tensor:
-    """`count` independent N(0, I_d) vectors, rotated so that the first axis stays and the rest is triangular.
+    r"""Independent N(0, I_d) vectors, rotated so that the first axis stays and the rest is triangular.
 
-        rows = [g, L]:   g ~ N(0, I),   L_ii ~ chi(d - 1 - i),   L_ij ~ N(0, 1) for j < i,   i = 0, 1, ...
+    .. math:: \text{rows} = [g, L]: \qquad g \sim N(0, I), \quad L_{ii} \sim \chi_{d - 1 - i}, \quad
+        L_{ij} \sim N(0, 1) \text{ for } j < i, \qquad i = 0, 1, \dots
 
     All inner products, among the rows and with the fixed first axis, have exactly the law they have in d
     dimensions (Bartlett's decomposition), at a cost of count^2 numbers for any d. With mu on the first axis,
@@ -42,10 +43,10 @@ def gaussian_rows(
 
 
 def chi(freedom: Tensor, *, generator: torch.Generator) -> Tensor:
-    """Independent chi variables with the given degrees of freedom (k,), each >= 1, in float64.
+    r"""Independent chi variables with the given degrees of freedom (k,), each >= 1, in float64.
 
-    chi^2 / 2 is a Gamma(freedom / 2) variable. Marsaglia and Tsang's rejection method draws Gamma(shape + 1),
-    and the factor U^(1/shape) takes it to Gamma(shape).
+    :math:`\chi^2/2` is a Gamma(freedom / 2) variable. Marsaglia and Tsang's rejection method draws
+    Gamma(shape + 1), and the factor :math:`U^{1/\text{shape}}` takes it to Gamma(shape).
     """
     shape = freedom.double() / 2
     offset = shape + 1 - 1 / 3

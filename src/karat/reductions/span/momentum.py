@@ -8,9 +8,11 @@ from karat.reductions.span.descent import Products, cross_products
 
 
 class Velocity:
-    """Inner products of the velocity V with the points, the weights and itself, changed in place.
+    r"""Inner products of the velocity V with the points, the weights and itself, changed in place.
 
-    PV = X V^T (n + k, m),   C = W V^T (m, m),   E = V V^T (m, m)     and V where the weights are kept
+    .. math:: \mathrm{PV} = X V^T \ (n + k, m), \qquad C = W V^T \ (m, m), \qquad E = V V^T \ (m, m)
+
+    and V itself where the weights are kept.
     """
 
     def __init__(self, products: Products) -> None:
@@ -23,10 +25,11 @@ class Velocity:
 def move_weights_with_momentum(
     products: Products, velocity: Velocity, perturbed: Perturbed, lr: float, decay: float, momentum: float
 ) -> None:
-    """V <- momentum V + Y, then W <- W - lr V, with the gradient Y = D^T Xt + decay W.
+    r"""V <- momentum V + Y, then W <- W - lr V, with the gradient :math:`Y = D^T \tilde X + \lambda W`.
 
-        X Y^T = (X Xt^T) D + decay P,   W Y^T = H^T D + decay G,   V Y^T = (PV + U C)^T D + decay C^T
-        Y Y^T = D^T S D + decay (D^T H + H^T D) + decay^2 G
+    .. math:: X Y^T &= (X \tilde X^T) D + \lambda P, \qquad W Y^T = H^T D + \lambda G \\
+        V Y^T &= (\mathrm{PV} + U C)^T D + \lambda C^T \\
+        Y Y^T &= D^T S D + \lambda (D^T H + H^T D) + \lambda^2 G
 
     Nothing is approximated; the price is about twice that of a step without momentum.
 
@@ -35,7 +38,7 @@ def move_weights_with_momentum(
         velocity: changed in place.
         perturbed: the attacked samples.
         lr: step size.
-        decay: factor of W in the gradient of the penalty.
+        decay: factor of W in the gradient of the penalty, lambda above.
         momentum: share of the velocity that is kept.
     """
     n, D, H, G = products.n, products.D, products.H, products.G
@@ -45,6 +48,7 @@ def move_weights_with_momentum(
         W.sub_(velocity.V, alpha=lr)
     cross_products(products, perturbed)
     points, square = products.cross[:-n], products.cross[-n:]
+    # All products with Y are taken before anything moves: each formula speaks of the old W and V.
     HD = H.T @ D
     WY = HD + decay * G
     VY = torch.addmm(velocity.PV[:n], perturbed.U, velocity.C).T @ D + decay * velocity.C.T
@@ -54,6 +58,7 @@ def move_weights_with_momentum(
     P.sub_(velocity.PV, alpha=lr)
     WV = momentum * velocity.C + WY
     velocity.E.mul_(momentum * momentum).add_(YY).add_(_symmetric(VY), alpha=momentum)
+    # (W - lr V)(W - lr V)^T, and W V^T after the same step.
     G.add_(_symmetric(WV), alpha=-lr).add_(velocity.E, alpha=lr * lr)
     velocity.C = WV.sub_(velocity.E, alpha=lr)
 

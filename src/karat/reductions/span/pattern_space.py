@@ -14,9 +14,12 @@ from karat.reductions.span.gaussian_rows import gaussian_rows
 
 @dataclass(frozen=True, eq=False)
 class PatternNet:
-    """A two-layer net in R^d whose inputs are x = M phi, stored in the D coordinates of the patterns.
+    r"""A two-layer net in d dimensions whose inputs are :math:`x = M \phi`, in coordinates of the patterns.
 
-        w_i = M q_i + r_i,   <w_i, x> = <q_i, phi>,   r_i sees weight decay only: r_i(t) = keep r_i(0)
+    .. math:: w_i = M q_i + r_i, \qquad \langle w_i, x\rangle = \langle q_i, \phi\rangle, \qquad
+        r_i(t) = \text{keep} \cdot r_i(0)
+
+    The orthogonal part :math:`r_i` sees weight decay only.
 
     Args:
         net: q as its W (m, D).
@@ -81,7 +84,7 @@ def start_in_pattern_space(
     Ref: features, Sec 3.1
     """
     require_integer(d, "d", "start_in_pattern_space", minimum=D)
-    own = torch.Generator().manual_seed(int(torch.randint(2**62, (), generator=generator)))
+    rest_generator = torch.Generator().manual_seed(int(torch.randint(2**62, (), generator=generator)))
     net = init.paired(
         D,
         2 * pairs,
@@ -96,5 +99,5 @@ def start_in_pattern_space(
     if d == D:
         rest = torch.zeros(pairs, 0, dtype=torch.float64)
     else:
-        rest = sd_W * gaussian_rows(pairs, d - D, generator=own)
+        rest = sd_W * gaussian_rows(pairs, d - D, generator=rest_generator)
     return PatternNet(net, rest.repeat(2, 1))

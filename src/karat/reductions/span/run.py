@@ -45,7 +45,14 @@ Observer = Callable[[int, ExactState], Measurement]
 
 @dataclass(frozen=True)
 class ExactRun:
-    """A finished (or diverged) run: the attacked loss before every update, and what was observed."""
+    """A finished (or diverged) run.
+
+    Args:
+        losses: the attacked loss before every update.
+        measurements: what was observed, with its step.
+        final: the last state.
+        divergence: what ended the run early, if anything did.
+    """
 
     losses: tuple[float, ...]
     measurements: tuple[tuple[int, Measurement], ...]

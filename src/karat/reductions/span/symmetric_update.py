@@ -1,12 +1,8 @@
 """G <- shrink G + T + T^T, in place: the symmetric half of a product is enough."""
 
-import numpy as np
-from numpy.typing import NDArray
 from torch import Tensor
 
-from karat.core.compiled import compiled, scalar_like
-
-Array = NDArray[np.floating]
+from karat.core.compiled import Array, compiled, scalar_like
 
 # Four is a tile the compiler turns into register shuffles; larger tiles fall back to scalar moves.
 _TILE = 4
@@ -17,21 +13,23 @@ def _fold(T: Array) -> None:
     """Add the upper triangle to the lower one: T_ij += T_ji for j < i, and double the diagonal."""
     m = T.shape[0]
     full = m - m % _TILE
+    # Whole tiles, so that reading columns does not fetch a cache line per number; I and J are their corners.
     for I in range(0, full, _TILE):  # noqa: E741
         for J in range(0, I, _TILE):
             for i in range(_TILE):
                 for j in range(_TILE):
                     T[I + i, J + j] += T[J + j, I + i]
-        for i in range(I, I + _TILE):
+        for i in range(I, I + _TILE):  # the tile on the diagonal, by halves
             for j in range(I, i + 1):
                 T[i, j] += T[j, i]
-    for i in range(full, m):
+    for i in range(full, m):  # rows that fill no tile
         for j in range(i + 1):
             T[i, j] += T[j, i]
 
 
 @compiled()
 def _add_lower(G: Array, T: Array, shrink: float) -> None:
+    """The lower triangle of G <- shrink G + T."""
     for i in range(G.shape[0]):
         for j in range(i + 1):
             G[i, j] = shrink * G[i, j] + T[i, j]
@@ -42,6 +40,7 @@ def _mirror(G: Array) -> None:
     """Copy the lower triangle to the upper one."""
     m = G.shape[0]
     full = m - m % _TILE
+    # As in `_fold`: whole tiles, the tiles on the diagonal, the rows that fill none.
     for I in range(0, full, _TILE):  # noqa: E741
         for J in range(0, I, _TILE):
             for i in range(_TILE):

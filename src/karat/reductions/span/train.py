@@ -5,7 +5,7 @@ from collections.abc import Collection
 import torch
 from torch import Tensor
 
-from karat.attacks.inner_products.attack import Kernel
+from karat.attacks.inner_products.attack import Form
 from karat.core.checks import require_integer
 from karat.core.divergence import Diverged
 from karat.nets.two_layer import TwoLayer
@@ -27,11 +27,11 @@ def train_exact(
     weights: bool = True,
     track: Tensor | None = None,
     refresh_every: int | None = None,
-    kernel: Kernel = "auto",
+    form: Form = "auto",
 ) -> ExactRun:
-    """Run the trainer's own gradient descent on inner products: the same path, up to rounding.
+    r"""Run the trainer's own gradient descent on inner products: the same path, up to rounding.
 
-        P = X W^T,   G = W W^T   are carried along, and nothing else is needed
+    :math:`P = X W^T` and :math:`G = W W^T` are carried along, and nothing else is needed.
 
     For ReLU and leaky ReLU an attack costs 2 n m^2 flops, then one pass over m numbers per sample and step;
     for other activations 2 n m^2 per step. Weights cost 2 n m^2 + 8 n^2 m, and 4 n m r more if kept.
@@ -47,7 +47,7 @@ def train_exact(
         weights: keep W up to date: evaluation on given points needs it, Gaussian test points do not.
         track: (k, r) further points, such as mu, whose products are carried along.
         refresh_every: recompute G and P from the kept W that often, against the drift of float32.
-        kernel: "sides", "dense", or "auto".
+        form: "sides", "dense", or "auto".
 
     Returns:
         an ExactRun; divergence ends it early and is recorded there.
@@ -73,7 +73,7 @@ def train_exact(
         require_integer(refresh_every, "refresh_every", "train_exact", minimum=1)
         if not weights or trainer.momentum:
             raise ValueError("`refresh_every` of `train_exact` needs kept weights and no momentum.")
-    engine = ExactEngine(trainer, net, x, y, weights=weights, track=track, kernel=kernel)
+    engine = ExactEngine(trainer, net, x, y, weights=weights, track=track, form=form)
     watched = frozenset(observe_at)
     losses: list[float] = []
     measurements: list[tuple[int, Measurement]] = []

@@ -1,16 +1,11 @@
 """The residuals' weights of the neurons at the attacked points, in one pass."""
 
-import numpy as np
-from numpy.typing import NDArray
-
-from karat.core.compiled import compiled
-
-Array = NDArray[np.floating]
+from karat.core.compiled import Array, compiled
 
 
 @compiled()
 def weigh(Z: Array, F: Array, residual: Array, D: Array, a: Array, b: Array) -> None:
-    """D = diag(residual) Z, a = F^T residual and b = Z^T residual, in one pass.
+    r""":math:`D = \mathrm{diag}(r) Z`, :math:`a = F^T r` and :math:`b = Z^T r`, r the residuals, in one pass.
 
     Args:
         Z: (n, m) gradient weights.
@@ -21,6 +16,7 @@ def weigh(Z: Array, F: Array, residual: Array, D: Array, a: Array, b: Array) -> 
         b: (m,), written.
     """
     n, m = Z.shape
+    # Z and F are read once for all three results: at this size memory is slower than arithmetic.
     for s in range(m):
         a[s] = 0
         b[s] = 0

@@ -6,6 +6,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 from matplotlib.figure import Figure
 
+from karat.core.texts import number
 from karat.study.experiment import Experiment
 from karat.study.record import Record
 from karat.study.run import Run, Runs, read_runs
@@ -60,15 +61,7 @@ def describe_config(config: Any, names: Sequence[str]) -> str:
         config: a dataclass.
         names: of the settings to be named.
     """
-    return ", ".join(f"{name} = {number(getattr(config, name))}" for name in names)
-
-
-def by_config(records: Sequence[Record]) -> list[list[Record]]:
-    """Group records of equal settings, in the order of their first appearance."""
-    groups: dict[str, list[Record]] = {}
-    for record in records:
-        groups.setdefault(record.config_hash, []).append(record)
-    return list(groups.values())
+    return ", ".join(f"{name} = {number(getattr(config, name), missing='None')}" for name in names)
 
 
 def varying(records: Sequence[Record]) -> list[str]:
@@ -83,13 +76,4 @@ def describe(config: dict[str, Any], names: Sequence[str]) -> str:
     >>> describe({"d": 1000, "mu": 5.0}, ["d", "mu"])
     'd = 1000, mu = 5'
     """
-    return ", ".join(f"{name} = {number(config.get(name))}" for name in names)
-
-
-def number(value: Any) -> str:
-    """A number with at most four significant digits, anything else as it is.
-
-    >>> number(0.123456), number(12345), number(None)
-    ('0.1235', '12345', 'None')
-    """
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
+    return ", ".join(f"{name} = {number(config.get(name), missing='None')}" for name in names)

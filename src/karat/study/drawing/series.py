@@ -1,7 +1,7 @@
 """Curves over a setting with bands over seeds, straight from records, and guides for power laws."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
@@ -10,24 +10,6 @@ from matplotlib.ticker import NullLocator
 
 from karat.study.curves import HasSeed
 from karat.study.drawing.style import INK, PALETTE, mean_and_half_width
-from karat.study.record import Record
-
-Value = Callable[[Record], float]
-
-
-def done(records: Sequence[Record]) -> list[Record]:
-    """Finished records."""
-    return [record for record in records if record.status == "done"]
-
-
-def table_of(records: Sequence[Record], axis: Value, value: Value) -> tuple[np.ndarray, np.ndarray]:
-    """Axis values (g,) and a table (seeds, g), NaN where a seed has no record."""
-    x = sorted({axis(record) for record in records})
-    seeds = sorted({record.seed for record in records})
-    table = np.full((len(seeds), len(x)), np.nan)
-    for record in records:
-        table[seeds.index(record.seed), x.index(axis(record))] = value(record)
-    return np.array(x, dtype=float), table
 
 
 def draw_series(

@@ -1,8 +1,6 @@
 """The attackers that image networks are trained against, by name: l_inf, l2 on noisy copies, noise alone."""
 
-import contextlib
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import torch
@@ -12,6 +10,8 @@ from karat.attacks.pgd import PATH, PGD
 from karat.core.ball import Ball
 from karat.core.classifier import Classifier
 from karat.core.ranges import Count, NonNegative, Positive, Steps, checked
+from karat.core.region import Region
+from karat.nets.modes import still
 
 FORMS = "linf:RADIUS (in 255ths), l2:RADIUS, l2:RADIUS:SIGMA, noise:SIGMA, each with @STEPS if wanted"
 
@@ -93,7 +93,7 @@ class ImageAttacker:
             return torch.zeros_like(x)
         start = random_start if self.random_start else None
         pgd = PGD(steps=self.steps, step_ratio=self.step_ratio, start=start, keep="last")
-        with attacked(module):
+        with still(module):
             return pgd(LogProbability(module, noise), x, labels, ball, generator=generator)
 
     def copies(
@@ -158,7 +158,7 @@ class LogProbability:
 
 
 def random_start(
-    classifier: Classifier, x: Tensor, y: Tensor, ball: Ball, *, generator: torch.Generator | None = None
+    classifier: Classifier, x: Tensor, y: Tensor, ball: Region, *, generator: torch.Generator | None = None
 ) -> Tensor:
     """A uniform point of the ball for every image, drawn on the CPU: equal seeds, equal points anywhere.
 
@@ -171,23 +171,6 @@ def random_start(
     """
     assert generator is not None
     return ball.sample(x.cpu(), generator=generator).to(x.device)
-
-
-@contextlib.contextmanager
-def attacked(module: nn.Module) -> Iterator[None]:
-    """Evaluation mode without weight gradients until the end of the block: an attack needs neither."""
-    modes = [(part, part.training) for part in module.modules()]
-    trained = [p for p in module.parameters() if p.requires_grad]
-    module.eval()
-    for parameter in trained:
-        parameter.requires_grad_(False)
-    try:
-        yield
-    finally:
-        for part, mode in modes:
-            part.training = mode
-        for parameter in trained:
-            parameter.requires_grad_(True)
 
 
 def named_attacker(name: str) -> ImageAttacker:

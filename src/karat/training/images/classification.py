@@ -1,6 +1,5 @@
 """Cross-entropy training of torch modules with several classes: Adam or SGD, batches from one generator."""
 
-import contextlib
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -10,6 +9,7 @@ from torch import Tensor, nn
 
 from karat.core.divergence import Diverged
 from karat.core.ranges import Count, Positive, checked
+from karat.nets.modes import evaluation
 from karat.training.classifier_learning import shuffled_batches
 
 TINY = 1e-30
@@ -101,18 +101,6 @@ def cross_entropy(logits: Tensor, labels: Tensor) -> Tensor:
     several = logits if logits.dim() == 3 else logits.unsqueeze(0)
     picked = torch.log_softmax(several, dim=2).gather(2, labels.expand(len(several), -1).unsqueeze(2))
     return -picked.squeeze(2).mean(dim=1)
-
-
-@contextlib.contextmanager
-def evaluation(module: nn.Module) -> Any:
-    """Without gradients, and in evaluation mode until the end of the block."""
-    before = module.training
-    module.eval()
-    try:
-        with torch.no_grad():
-            yield
-    finally:
-        module.train(before)
 
 
 def balance_and_confidence(probabilities: Tensor, confidence: float) -> Tensor:

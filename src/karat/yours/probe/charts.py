@@ -72,7 +72,7 @@ def draw_kernels(values: Values) -> Figure:
     order = [name for name in ("start", "before", "after") if name in tables]
     figure = Figure(figsize=(9.4, 9.0 / max(len(order), 3) + 0.1), layout="constrained")
     edges = [i - 0.5 for i in range(1, len(labels)) if labels[i] != labels[i - 1]]
-    panels = [figure.add_subplot(1, len(order), place + 1) for place in range(len(order))]
+    panels = [figure.add_subplot(1, len(order), column + 1) for column in range(len(order))]
     for axes, name in zip(panels, order, strict=True):
         kernel = _centred(np.array(tables[name]))
         axes.imshow(kernel, cmap="RdBu_r", vmin=-1, vmax=1)
@@ -99,8 +99,8 @@ def draw_densities(values: Values) -> Figure:
     lowest = 1.0
     for row, (marker, colour, label) in marks.items():
         points = [
-            (float(basis["rows"][row]["participation"]) / basis["size"], place)
-            for place, basis in enumerate(bases)
+            (float(basis["rows"][row]["participation"]) / basis["size"], height)
+            for height, basis in enumerate(bases)
             if row in basis["rows"]
         ]
         x, y = zip(*points, strict=True) if points else ((), ())
@@ -147,7 +147,7 @@ def draw_accuracy(values: Values) -> Figure:
     figure = Figure(figsize=(9.4, 1.0 + 0.34 * len(rows)), layout="constrained")
     axes = figure.add_subplot()
     drawn: set[str] = set()
-    for place, (_, net, smoothed) in enumerate(rows):
+    for height, (_, net, smoothed) in enumerate(rows):
         colour = COLOURS[net["net"]]
         if smoothed:
             shares = {
@@ -158,18 +158,20 @@ def draw_accuracy(values: Values) -> Figure:
             shares = {"clean": net["clean"], "under attack": net["attacked"], "proven": net["proven"]}
         if net["proven"] and not smoothed:
             low, high = net["proven"]["value"], net["left"]["value"]
-            axes.barh(place, high - low, left=low, height=0.62, color=colour, alpha=0.18)
+            axes.barh(height, high - low, left=low, height=0.62, color=colour, alpha=0.18)
         known = {label: share for label, share in shares.items() if share}
         for step, (label, share) in enumerate(known.items()):
-            _share(axes, share, place + 0.2 * (step - (len(known) - 1) / 2), colour, MARKERS[label])
+            _share(axes, share, height + 0.2 * (step - (len(known) - 1) / 2), colour, MARKERS[label])
             drawn.add(label)
     axes.set_yticks(range(len(rows)), [name for name, _, _ in rows])
     axes.set_ylim(len(rows) - 0.4, -0.6)
     axes.set_xlim(-0.02, 1.02)
     axes.xaxis.set_major_formatter(PercentFormatter(1, decimals=0))
     finish(axes, x="accuracy, with 95 % intervals", y="", legend=False)
-    shown = [(label, marker) for label, marker in MARKERS.items() if label in drawn]
-    handles = [Line2D([], [], color=INK, linestyle="", marker=marker, label=label) for label, marker in shown]
+    legend = [(label, marker) for label, marker in MARKERS.items() if label in drawn]
+    handles = [
+        Line2D([], [], color=INK, linestyle="", marker=marker, label=label) for label, marker in legend
+    ]
     axes.legend(
         handles=handles, frameon=False, fontsize=8, ncols=5, loc="lower center", bbox_to_anchor=(0.45, 1.0)
     )
@@ -183,11 +185,11 @@ def _centred(kernel: np.ndarray) -> np.ndarray:
     return rest / largest if largest > 0 else rest
 
 
-def _share(axes: Axes, share: Values, place: float, colour: str, marker: str) -> None:
+def _share(axes: Axes, share: Values, height: float, colour: str, marker: str) -> None:
     value = float(share["value"])
     ends = np.abs([[value - float(share["low"])], [float(share["high"]) - value]])
     axes.errorbar(
-        [value], [place], xerr=ends, color=colour, marker=marker, markersize=5, capsize=2, linewidth=1
+        [value], [height], xerr=ends, color=colour, marker=marker, markersize=5, capsize=2, linewidth=1
     )
 
 
@@ -195,7 +197,7 @@ def _rows(count: int, panels: int, widths: Sequence[float]) -> tuple[Figure, lis
     figure = Figure(figsize=(9.4, 1.35 + _ROW * max(count, 3)), layout="constrained")
     grid = figure.add_gridspec(1, panels, width_ratios=widths)
     first = figure.add_subplot(grid[0])
-    others = [figure.add_subplot(grid[place], sharey=first) for place in range(1, panels)]
+    others = [figure.add_subplot(grid[column], sharey=first) for column in range(1, panels)]
     for axes in others:
         axes.tick_params(labelleft=False)
     return figure, [first, *others]

@@ -4,7 +4,7 @@ import math
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import partial
 from typing import Any, TypeVar
 
@@ -12,24 +12,30 @@ import torch
 from torch import Tensor
 
 from karat.core.ball import Ball
+from karat.errors import reason
 from karat.nets.outputs import returns_one_tensor
 from karat.nets.weight_layers import layers_in_order
 from karat.probes.activity import Gate, gates
 from karat.probes.kernel_drift import affordable_samples, compare_kernels, empirical_kernel, output_directions
-from karat.probes.layer_change import layer_changes
+from karat.probes.layer_change import LayerChange, layer_changes
 from karat.probes.leftover import Leftover, leftover
 from karat.probes.linearisation import linearisation_error
 from karat.version import __version__
-from karat.yours.probe import said_of_attacks, said_of_weights
+from karat.yours.probe.comparison import Comparison, compared
 from karat.yours.probe.first_layer import FirstLayer, find_first_layer
-from karat.yours.probe.perturbations import densities, described, l2_radius, strongest_deltas, transfer_rates
+from karat.yours.probe.perturbations import (
+    densities,
+    describe_perturbations,
+    l2_radius,
+    strongest_deltas,
+    transfer_rates,
+)
 from karat.yours.probe.pictures import Pictures, draw
 from karat.yours.probe.rebuilding import Rebuilding, rebuild
 from karat.yours.probe.result import Kernels, Probe
-from karat.yours.probe.robustness import Robustness, kept, paired, robustness
-from karat.yours.probe.sentence import Sentence
+from karat.yours.probe.robustness import Paired, Robustness, paired, robustness, stays_right
+from karat.yours.probe.sentences.summary import summarise
 from karat.yours.probe.settings import ProbeSettings
-from karat.yours.probe.subject import Bench, on_bench
 
 Listener = Callable[[str, int, int], None]
 Result = TypeVar("Result")
@@ -54,7 +60,8 @@ def probe(
     tensor of a tuple or mapping. Nets in train mode are put into eval mode while they are probed.
 
     Args:
-        before, after: the nets, of one architecture.
+        before: the net before.
+        after: the net after, of the same architecture.
         data: (x, y), Samples, a file or the name of a set.
         ball: of the attacks, l2 with radius 0.5 when left out.
         init: the net at the start of training, without which angles to the start stay unknown.
@@ -77,84 +84,89 @@ def probe(
     ball = Ball(2, 0.5) if ball is None else ball
     settings = settings or ProbeSettings()
     generator = generator or torch.Generator().manual_seed(0)
-    with on_bench(before, after, data, init, image) as bench:
-        return _Run(bench, ball, settings, generator, listener).probe()
+    with compared(before, after, data, init, image) as comparison:
+        return measure_changes(comparison, ball, settings, generator=generator, listener=listener)
 
 
-class _Run:
+def measure_changes(
+    comparison: Comparison,
+    ball: Ball,
+    settings: ProbeSettings,
+    *,
+    generator: torch.Generator,
+    listener: Listener | None = None,
+) -> Probe:
+    """Return what training changed between two nets that were found to fit together.
+
+    Args:
+        comparison: the nets and the inputs.
+        ball: of the attacks.
+        settings: sample sizes.
+        generator: of random starts and draws.
+        listener: called with (stage, done, all).
+    """
+    return _Measurement(comparison, ball, settings, generator, listener).probe()
+
+
+class _Measurement:
     """One probe under way: the stages share perturbations and the clock."""
 
     def __init__(
         self,
-        bench: Bench,
+        comparison: Comparison,
         ball: Ball,
         settings: ProbeSettings,
         generator: torch.Generator,
         listener: Listener | None,
     ) -> None:
-        self.bench, self.ball, self.settings = bench, ball, settings
+        self.comparison, self.ball, self.settings = comparison, ball, settings
         self.generator, self.listener = generator, listener
         self.seconds: dict[str, float] = {}
         self.notes: list[str] = []
 
     def probe(self) -> Probe:
-        bench, settings, ball = self.bench, self.settings, self.ball
+        comparison, settings, ball = self.comparison, self.settings, self.ball
         with self.stage("weights"):
-            tables = [layers_in_order(net.module, bench.x) for net in (*bench.pair, *bench.nets[:-2])]
-            layers = layer_changes(*tables)
-            first = find_first_layer(bench)
-            left = self.attempt("The decomposition along the start", lambda: self.decompose(first), None)
+            layers = self.layers()
+            first = find_first_layer(comparison)
+            remains = self.attempt("The decomposition along the start", partial(self.decompose, first), None)
         with self.stage("activity"):
-            inputs = bench.some(settings.gate_samples)[0]
-            old, new = (net.module for net in bench.pair)
-            signs: tuple[Gate, ...] = self.attempt("Activation patterns", lambda: gates(old, new, inputs), ())
+            activity: tuple[Gate, ...] = self.attempt("Activation patterns", self.activity, ())
         with self.stage("kernel"):
             kernels = self.kernels()
         with self.stage("attacks"):
-            deltas = strongest_deltas(bench, ball, settings, self.generator)
-            rates = transfer_rates(bench, deltas, ball, settings)
-            shown = described(bench, deltas, ball, settings, self.generator)
+            deltas = strongest_deltas(comparison, ball, settings, self.generator)
+            rates = transfer_rates(comparison, deltas, ball, settings)
+            described = describe_perturbations(comparison, deltas, ball, settings, self.generator)
         with self.stage("densities"):
-            bases = densities(bench, shown, first, settings, self.generator)
+            bases = densities(comparison, described, first, settings, self.generator)
         with self.stage("reconstruction"):
             rebuilt: tuple[Rebuilding, ...] = self.attempt(
-                "Sparse reconstruction", lambda: self.rebuilt(first), ()
+                "Sparse reconstruction", partial(self.rebuilt, first), ()
             )
         with self.stage("robustness"):
-            nets = self.robustness(deltas)
-            versus = paired(*(kept(bench, net, deltas[net.name], ball, settings) for net in bench.pair))
+            nets, versus = self.robustness(deltas)
         with self.stage("pictures"):
-            paint = partial(draw, bench, shown, first, settings, self.generator)
+            paint = partial(draw, comparison, described, first, settings, self.generator)
             pictures = self.attempt("Pictures", paint, Pictures())
-        self.explain(first, bool(signs), pictures)
-        parts = [
-            said_of_attacks.robust_gain(*nets, versus),
-            said_of_weights.regime(kernels.linearised, kernels.drifts, layers),
-            said_of_weights.identity(layers),
-            said_of_weights.forgotten_start(layers),
-            said_of_attacks.perturbation_density(bases),
-            said_of_weights.smoothness(pictures.numbers, left),
-            said_of_attacks.sparse_rebuilding(rebuilt),
-            said_of_weights.activity(signs),
-            said_of_attacks.transferring(rates),
-        ]
-        sentences: list[Sentence] = [part for part in parts if part is not None]
-        return Probe(
+        self.explain(first, bool(activity), pictures)
+        found = Probe(
             setting=self.setting(first),
-            summary=(said_of_attacks.purified(sentences), *sentences),
+            summary=(),
             layers=layers,
-            gates=signs,
+            gates=activity,
             kernels=kernels,
             robustness=nets,
             versus=versus,
             transfer=rates,
             densities=bases,
             rebuilding=rebuilt,
-            leftover=left,
+            leftover=remains,
             pictures=pictures,
             notes=tuple(self.notes),
             seconds=self.seconds,
         )
+        return replace(found, summary=summarise(found))
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
@@ -171,25 +183,37 @@ class _Run:
         try:
             return measure()
         except (RuntimeError, TypeError, ValueError, LookupError, NotImplementedError) as error:
-            reason = " ".join(str(error).split())[:200].rstrip(".") or type(error).__name__
-            self.notes.append(f"{what} could not be measured: {reason}.")
+            self.notes.append(f"{what} could not be measured: {reason(error, 200)}.")
             return otherwise
 
+    def layers(self) -> tuple[LayerChange, ...]:
+        comparison = self.comparison
+        known = comparison.pair if comparison.start is None else (*comparison.pair, comparison.start)
+        return layer_changes(*(layers_in_order(net.module, comparison.x) for net in known))
+
+    def activity(self) -> tuple[Gate, ...]:
+        inputs, _ = self.comparison.some(self.settings.gate_samples)
+        before, after = self.comparison.pair
+        return gates(before.module, after.module, inputs)
+
     def kernels(self) -> Kernels:
-        bench = self.bench
-        count = affordable_samples(bench.before.module, self.settings.kernel_samples)
-        x, y = bench.some(count)
+        comparison = self.comparison
+        count = affordable_samples(comparison.before.module, self.settings.kernel_samples)
+        x, y = comparison.some(count)
         order = y.argsort(stable=True)
         x, y = x[order], y[order]
-        directions = output_directions(bench.outputs, generator=self.generator)
-        found = {net.name: empirical_kernel(net.scores, x, directions) for net in bench.nets}
-        nets, inputs = {net.name: net for net in bench.nets}, bench.some(self.settings.linearised)[0]
+        directions = output_directions(comparison.outputs, generator=self.generator)
+        kernels = {net.name: empirical_kernel(net.scores, x, directions) for net in comparison.nets}
+        nets, inputs = (
+            {net.name: net for net in comparison.nets},
+            comparison.some(self.settings.linearised)[0],
+        )
         pairs = [("before", "after")]
-        pairs += [("start", "before"), ("start", "after")] if bench.start else []
+        pairs += [("start", "before"), ("start", "after")] if comparison.start else []
         return Kernels(
             samples=len(x),
             directions=len(directions),
-            drifts={f"{old} -> {new}": compare_kernels(found[old], found[new]) for old, new in pairs},
+            drifts={f"{old} -> {new}": compare_kernels(kernels[old], kernels[new]) for old, new in pairs},
             linearised={
                 f"{old} -> {new}": self.attempt(
                     f"The linearisation {old} -> {new}",
@@ -198,30 +222,34 @@ class _Run:
                 )
                 for old, new in pairs
             },
-            tables={name: (K / K.diagonal().mean().clamp_min(1e-300)).tolist() for name, K in found.items()},
+            tables={
+                name: (K / K.diagonal().mean().clamp_min(1e-300)).tolist() for name, K in kernels.items()
+            },
             labels=y.double().tolist(),
         )
 
     def decompose(self, first: FirstLayer | None) -> Leftover | None:
-        if first is None or self.bench.start is None:
+        if first is None or self.comparison.start is None:
             return None
-        return leftover(*(first.filters(net) for net in self.bench.nets))
+        return leftover(*(first.filters(net) for net in self.comparison.nets))
 
     def rebuilt(self, first: FirstLayer | None) -> tuple[Rebuilding, ...]:
         if first is None or self.settings.lasso_samples == 0:
             return ()
-        return rebuild(self.bench, first, self.settings, self.generator)
+        return rebuild(self.comparison, first, self.settings, self.generator)
 
-    def robustness(self, deltas: dict[str, Tensor]) -> tuple[Robustness, Robustness]:
-        old, new = (
-            robustness(self.bench, net, deltas[net.name], self.ball, self.settings, self.generator)
-            for net in self.bench.pair
+    def robustness(self, deltas: dict[str, Tensor]) -> tuple[tuple[Robustness, Robustness], Paired]:
+        comparison, ball, settings = self.comparison, self.ball, self.settings
+        before, after = (
+            robustness(comparison, net, deltas[net.name], ball, settings, self.generator)
+            for net in comparison.pair
         )
-        return old, new
+        right = (stays_right(comparison, net, deltas[net.name], ball, settings) for net in comparison.pair)
+        return (before, after), paired(*right)
 
     def explain(self, first: FirstLayer | None, has_gates: bool, pictures: Pictures) -> None:
         """Say what was not measured, and why."""
-        if self.bench.start is None:
+        if self.comparison.start is None:
             self.notes.append(
                 "The initial weights were not given: angles to the start and the decomposition along it are "
                 "unknown. A fresh draw from the model's factory is another start and would not do."
@@ -233,23 +261,23 @@ class _Run:
             )
         if not has_gates and not any(note.startswith("Activation patterns") for note in self.notes):
             self.notes.append("The nets call no rectifier that karat knows: no activation patterns.")
-        if self.bench.image is None:
+        if self.comparison.image is None:
             self.notes.append("The inputs are no pictures of 1 or 3 channels: no pictures, no frequencies.")
         elif first is not None and not pictures.filters:
             self.notes.append("The first layer's filters are smaller than 3 x 3 pixels: not drawn.")
-        if not returns_one_tensor(self.bench.before.module, self.bench.x):
+        if not returns_one_tensor(self.comparison.before.module, self.comparison.x):
             self.notes.append("The nets return several values; the first tensor was taken as their scores.")
 
     def setting(self, first: FirstLayer | None) -> dict[str, Any]:
-        bench, x = self.bench, self.bench.x
+        comparison, x = self.comparison, self.comparison.x
         return {
             "version": __version__,
             "inputs": len(x),
             "shape": list(x.shape[1:]),
-            "image": list(bench.image) if bench.image else None,
-            "outputs": bench.outputs,
-            "parameters": sum(p.numel() for p in bench.before.module.parameters()),
-            "start": bench.start is not None,
+            "image": list(comparison.image) if comparison.image else None,
+            "outputs": comparison.outputs,
+            "parameters": sum(p.numel() for p in comparison.before.module.parameters()),
+            "start": comparison.start is not None,
             "first_layer": first.name if first else None,
             "p": self.ball.p,
             "tau": float(torch.as_tensor(self.ball.tau).max()),

@@ -24,9 +24,9 @@ def mosaic(rows: Mapping[str, Sequence[np.ndarray]], *, width: float = 9.4) -> F
     pixels = max(next(iter(rows.values()))[0].shape[:2])
     side = min((width - label) / count, _LARGEST if pixels > 8 else _LARGEST / 2)
     figure = Figure(figsize=(width, len(names) * side + 0.05))
-    for place, name in enumerate(names):
+    for row, name in enumerate(names):
         strip = _strip(rows[name], count)
-        bottom = 1 - (place + 1) / len(names)
+        bottom = 1 - (row + 1) / len(names)
         axes = figure.add_axes((label / width, bottom, count * side / width, 0.97 / len(names)))
         axes.imshow(strip, interpolation="nearest", aspect="auto")
         axes.set_axis_off()
@@ -37,11 +37,11 @@ def mosaic(rows: Mapping[str, Sequence[np.ndarray]], *, width: float = 9.4) -> F
 
 def signed(pictures: np.ndarray, quantile: float = 1.0) -> list[np.ndarray]:
     """Pictures with values of both signs, each scaled around middle grey by its own largest value."""
-    found = []
+    scaled = []
     for picture in pictures:
         size = float(np.quantile(np.abs(picture), quantile)) or 1.0
-        found.append(np.clip(0.5 + picture / (2 * size), 0, 1))
-    return found
+        scaled.append(np.clip(0.5 + picture / (2 * size), 0, 1))
+    return scaled
 
 
 def ranged(pictures: np.ndarray) -> list[np.ndarray]:
@@ -59,7 +59,7 @@ def _strip(pictures: Sequence[np.ndarray], count: int) -> np.ndarray:
     gap = max(1, round(_GAP * scale * width))
     cell = scale * width + gap
     strip = np.ones((scale * height + gap, count * cell, 3))
-    for place, picture in enumerate(pictures):
+    for column, picture in enumerate(pictures):
         large = np.repeat(np.repeat(picture, scale, axis=0), scale, axis=1)
-        strip[: scale * height, place * cell : place * cell + scale * width] = large  # grey is broadcast
+        strip[: scale * height, column * cell : column * cell + scale * width] = large  # grey is broadcast
     return strip

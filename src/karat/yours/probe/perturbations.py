@@ -16,9 +16,9 @@ from karat.data.loading import evenly
 from karat.probes.bases import frequency_coefficients, principal_coefficients
 from karat.probes.density import Density, mean_density, noise_density
 from karat.probes.reconstruction import as_targets
+from karat.yours.probe.comparison import Comparison
 from karat.yours.probe.first_layer import FirstLayer, atoms_of
 from karat.yours.probe.settings import ProbeSettings
-from karat.yours.probe.subject import Bench
 
 LONG = PGD(steps=30)
 REST = Strongest((Steepest(), PGD(steps=20, restarts=2, random_start=True), GradientStep()))
@@ -48,9 +48,11 @@ class TransferRates:
     """Perturbations of one net on the other.
 
     Args:
-        before_to_after, after_to_before: share of the perturbations that flip the net they were made for and
-            also flip the other, among inputs both get right; NaN where there are none.
-        *_count: how many.
+        before_to_after: share of before's successful perturbations that also flip after, among inputs
+            both get right; NaN where there are none.
+        before_count: how many these are.
+        after_to_before: the same of after's perturbations on before.
+        after_count: how many these are.
     """
 
     before_to_after: float
@@ -60,16 +62,22 @@ class TransferRates:
 
 
 def strongest_deltas(
-    bench: Bench, ball: Ball, settings: ProbeSettings, generator: torch.Generator
+    comparison: Comparison, ball: Ball, settings: ProbeSettings, generator: torch.Generator
 ) -> dict[str, Tensor]:
     """Perturbations of both nets on the same inputs, the strongest of several attacks.
 
     Long PGD from zero on all inputs; PGD from random starts, the fast gradient method and the gradient line
     on those it does not break.
+
+    Args:
+        comparison: the nets and the inputs.
+        ball: allowed perturbations.
+        settings: sample sizes.
+        generator: of random starts and draws.
     """
-    x, y = bench.some(settings.samples)
-    found = {}
-    for net in bench.pair:
+    x, y = comparison.some(settings.samples)
+    deltas = {}
+    for net in comparison.pair:
         delta = run_attack(LONG, net.classifier, x, y, ball, generator=generator).delta
         margin = net.classifier.margin(x + delta, y)
         rows = (margin > 0).nonzero().squeeze(1)
@@ -77,21 +85,28 @@ def strongest_deltas(
             part = ball.with_tau(ball.radius(x)[rows])
             more = run_attack(REST, net.classifier, x[rows], y[rows], part, generator=generator)
             delta[rows], _ = better(delta[rows], margin[rows], more.delta, more.margin)
-        found[net.name] = delta
-    return found
+        deltas[net.name] = delta
+    return deltas
 
 
 def transfer_rates(
-    bench: Bench, deltas: dict[str, Tensor], ball: Ball, settings: ProbeSettings
+    comparison: Comparison, deltas: dict[str, Tensor], ball: Ball, settings: ProbeSettings
 ) -> TransferRates:
-    """How often a perturbation made for one net fools the other."""
-    x, y = bench.some(settings.samples)
-    known = {id(net.classifier): deltas[net.name] for net in bench.pair}
+    """How often a perturbation made for one net fools the other.
+
+    Args:
+        comparison: the nets and the inputs.
+        deltas: net -> its strongest perturbations.
+        ball: in which they lie.
+        settings: sample sizes.
+    """
+    x, y = comparison.some(settings.samples)
+    known = {id(net.classifier): deltas[net.name] for net in comparison.pair}
 
     def found_before(classifier: Classifier, *_: Any, **__: Any) -> Tensor:
         return known[id(classifier)]
 
-    table = transfer_matrix([net.classifier for net in bench.pair], x, y, ball, method=found_before)
+    table = transfer_matrix([net.classifier for net in comparison.pair], x, y, ball, method=found_before)
     return TransferRates(
         before_to_after=float(table.rate[0, 1]),
         before_count=int(table.count[0, 1]),
@@ -114,53 +129,75 @@ class Described:
     deltas: dict[str, Tensor]
 
 
-def described(
-    bench: Bench, deltas: dict[str, Tensor], ball: Ball, settings: ProbeSettings, generator: torch.Generator
+def describe_perturbations(
+    comparison: Comparison,
+    deltas: dict[str, Tensor],
+    ball: Ball,
+    settings: ProbeSettings,
+    generator: torch.Generator,
 ) -> Described:
-    """Perturbations in an l2 ball: extreme points of other balls are dense or sparse by their geometry."""
-    x, y = bench.some(settings.samples)
+    """Perturbations in an l2 ball: extreme points of other balls are dense or sparse by their geometry.
+
+    Args:
+        comparison: the nets and the inputs.
+        deltas: net -> its strongest perturbations.
+        ball: in which they lie.
+        settings: sample sizes.
+        generator: of random starts and draws.
+    """
+    x, y = comparison.some(settings.samples)
     rows, _ = evenly(torch.arange(len(x)), y, settings.described)
     x, y = x[rows], y[rows]
     if ball.p == 2:
         return Described(x, {name: delta[rows] for name, delta in deltas.items()})
     wide = Ball(2, l2_radius(ball, x[0].numel()), ball.box)
     method = PGD(steps=20)
-    found = {
+    wide_deltas = {
         net.name: run_attack(method, net.classifier, x, y, wide, generator=generator).delta
-        for net in bench.pair
+        for net in comparison.pair
     }
-    return Described(x, found)
+    return Described(x, wide_deltas)
 
 
 def densities(
-    bench: Bench,
-    shown: Described,
+    comparison: Comparison,
+    described: Described,
     layer: FirstLayer | None,
     settings: ProbeSettings,
     generator: torch.Generator,
 ) -> tuple[Basis, ...]:
-    """Densities of both nets' perturbations, of the centred inputs and of white noise, basis by basis."""
-    x = shown.x
-    vectors = {f"perturbation of {name}": _moving(delta) for name, delta in shown.deltas.items()}
-    centred = as_targets(bench.images(x)).reshape(x.shape) if bench.image else x - x.mean(dim=0)
+    """Densities of both nets' perturbations, of the centred inputs and of white noise, basis by basis.
+
+    Args:
+        comparison: the nets and the inputs.
+        described: inputs and perturbations.
+        layer: the first layer, whose features are a basis.
+        settings: sample sizes.
+        generator: of the directions that the inputs do not span.
+    """
+    x = described.x
+    vectors = {f"perturbation of {name}": _moving(delta) for name, delta in described.deltas.items()}
+    centred = as_targets(comparison.images(x)).reshape(x.shape) if comparison.image else x - x.mean(dim=0)
     vectors["inputs, centred"] = centred
-    found = [
+    bases = [
         _basis(
-            "pixels" if bench.image else "coordinates", True, {n: v.flatten(1) for n, v in vectors.items()}
+            "pixels" if comparison.image else "coordinates",
+            True,
+            {n: v.flatten(1) for n, v in vectors.items()},
         )
     ]
-    if bench.image:
-        waves = {name: frequency_coefficients(bench.images(v)) for name, v in vectors.items()}
-        found.append(_basis("dct", True, waves))
-    data = bench.some(PCA_INPUTS)[0]
+    if comparison.image:
+        waves = {name: frequency_coefficients(comparison.images(v)) for name, v in vectors.items()}
+        bases.append(_basis("dct", True, waves))
+    data = comparison.some(PCA_INPUTS)[0]
     axes = {name: principal_coefficients(v, data, generator=generator) for name, v in vectors.items()}
-    found.append(_basis("pca", True, axes))
+    bases.append(_basis("pca", True, axes))
     if layer is not None:
-        for net in bench.pair:
+        for net in comparison.pair:
             atoms = atoms_of(layer, layer.filters(net), settings.atoms).to(x)
             coefficients = {name: v.flatten(1) @ atoms.T for name, v in vectors.items()}
-            found.append(_basis(f"features of {net.name}", False, coefficients))
-    return tuple(found)
+            bases.append(_basis(f"features of {net.name}", False, coefficients))
+    return tuple(bases)
 
 
 def _moving(delta: Tensor) -> Tensor:

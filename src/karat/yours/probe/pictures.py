@@ -9,17 +9,24 @@ from torch import Tensor, nn
 from karat.nets.weight_layers import WeightLayer, layer_calls, weight_layers
 from karat.probes.pictures import InputAscent
 from karat.probes.roughness import centred, low_frequency_share, roughness
+from karat.yours.probe.comparison import Comparison
 from karat.yours.probe.first_layer import FirstLayer
 from karat.yours.probe.perturbations import Described
 from karat.yours.probe.settings import ProbeSettings
-from karat.yours.probe.subject import Bench
 
 MOST_FILTERS, MOST_SAMPLES = 24, 8
 
 
 @dataclass(frozen=True, kw_only=True)
 class PictureNumbers:
-    """What the pictures of one layer say in numbers: roughness and share of slow waves, per net."""
+    """What the pictures of one layer say in numbers: roughness and share of slow waves, per net.
+
+    Args:
+        layer: its name.
+        what: how the pictures were made.
+        roughness: net -> mean over its pictures.
+        slow: net -> mean share of slow waves.
+    """
 
     layer: str
     what: str
@@ -33,7 +40,8 @@ class Pictures:
 
     Args:
         filters: of the first layer, longest first.
-        inputs, perturbations: of some samples.
+        inputs: some samples.
+        perturbations: of these samples.
         features: layer -> net -> inputs found by gradient ascent.
         numbers: one entry per drawn layer.
     """
@@ -61,58 +69,72 @@ class _Unit(nn.Module):
 
 
 def draw(
-    bench: Bench,
-    shown: Described,
+    comparison: Comparison,
+    described: Described,
     layer: FirstLayer | None,
     settings: ProbeSettings,
     generator: torch.Generator,
 ) -> Pictures:
-    """All pictures that the inputs and the nets allow; none for inputs that are no pictures."""
-    if bench.image is None:
+    """All pictures that the inputs and the nets allow; none for inputs that are no pictures.
+
+    Args:
+        comparison: the nets and the inputs.
+        described: inputs and perturbations.
+        layer: the first layer, if its filters can be drawn.
+        settings: sample sizes.
+        generator: of the pictures that gradient ascent starts from.
+    """
+    if comparison.image is None:
         return Pictures()
-    filters, numbers = _filters(bench, layer)
-    x = shown.x
+    filters, numbers = _filters(comparison, layer)
+    x = described.x
     chosen = torch.linspace(0, len(x) - 1, min(MOST_SAMPLES, len(x))).long()
-    features, more = _features(bench, settings, generator) if settings.pictured else ({}, [])
+    features, more = _features(comparison, settings, generator) if settings.pictured else ({}, [])
     return Pictures(
         filters=filters,
-        inputs=_array(bench.images(x[chosen])),
-        perturbations={name: _array(bench.images(delta[chosen])) for name, delta in shown.deltas.items()},
+        inputs=_array(comparison.images(x[chosen])),
+        perturbations={
+            name: _array(comparison.images(delta[chosen])) for name, delta in described.deltas.items()
+        },
         features=features,
         numbers=(*numbers, *more),
     )
 
 
-def _filters(bench: Bench, layer: FirstLayer | None) -> tuple[dict[str, np.ndarray], list[PictureNumbers]]:
+def _filters(
+    comparison: Comparison, layer: FirstLayer | None
+) -> tuple[dict[str, np.ndarray], list[PictureNumbers]]:
     if layer is None:
         return {}, []
-    weight = layer.filters(bench.before)
+    weight = layer.filters(comparison.before)
     if weight.dim() != 4 or weight.shape[1] not in (1, 3) or min(weight.shape[2:]) < 3:
         return {}, []
     order = weight.flatten(1).norm(dim=1).argsort(descending=True)
-    found = {net.name: layer.filters(net) for net in bench.nets}
-    arrays = {name: _array(w[order[:MOST_FILTERS]]) for name, w in found.items()}
-    return arrays, [_numbers(layer.name, "filters", found)]
+    filters = {net.name: layer.filters(net) for net in comparison.nets}
+    arrays = {name: _array(w[order[:MOST_FILTERS]]) for name, w in filters.items()}
+    return arrays, [_numbers(layer.name, "filters", filters)]
 
 
 def _features(
-    bench: Bench, settings: ProbeSettings, generator: torch.Generator
+    comparison: Comparison, settings: ProbeSettings, generator: torch.Generator
 ) -> tuple[dict[str, dict[str, np.ndarray]], list[PictureNumbers]]:
-    assert bench.image is not None
+    assert comparison.image is not None
     arrays, numbers = {}, []
     ascent = InputAscent(steps=settings.ascent_steps)
     seed = int(torch.randint(0, 2**31, (1,), generator=generator))
-    for layer in pictured_layers(bench.before.module, bench.x):
+    for layer in pictured_layers(comparison.before.module, comparison.x):
         length = layer.rows.norm(dim=1)
         channels = length.argsort(descending=True)[: settings.pictured].tolist()
-        found = {}
-        for net in bench.pair:
-            own = torch.Generator().manual_seed(seed)  # both nets start from the same random picture
-            model = _Unit(net.module, bench.x)
-            found[net.name] = ascent.run(model, f"model.{layer.name}", channels, bench.image, generator=own)
-        arrays[layer.name] = {name: _array(pictures) for name, pictures in found.items()}
-        shown = {**found, "inputs": bench.images(bench.some(settings.samples)[0])}
-        entry = _numbers(layer.name, "gradient ascent", {n: centred(p) for n, p in shown.items()})
+        excited = {}
+        for net in comparison.pair:
+            same_start = torch.Generator().manual_seed(seed)  # both nets start from the same random picture
+            model = _Unit(net.module, comparison.x)
+            excited[net.name] = ascent.run(
+                model, f"model.{layer.name}", channels, comparison.image, generator=same_start
+            )
+        arrays[layer.name] = {name: _array(pictures) for name, pictures in excited.items()}
+        pictures = {**excited, "inputs": comparison.images(comparison.some(settings.samples)[0])}
+        entry = _numbers(layer.name, "gradient ascent", {n: centred(p) for n, p in pictures.items()})
         numbers.append(entry)
     return arrays, numbers
 
@@ -141,5 +163,5 @@ def _numbers(layer: str, what: str, pictures: dict[str, Tensor]) -> PictureNumbe
 
 def _array(images: Tensor) -> np.ndarray:
     """(k, H, W, C) for drawing."""
-    found: np.ndarray = images.detach().float().permute(0, 2, 3, 1).contiguous().numpy()
-    return found
+    array: np.ndarray = images.detach().float().permute(0, 2, 3, 1).contiguous().numpy()
+    return array

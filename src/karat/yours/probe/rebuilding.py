@@ -7,9 +7,9 @@ import torch
 
 from karat.probes.lasso import lasso_path
 from karat.probes.reconstruction import as_targets
+from karat.yours.probe.comparison import Comparison
 from karat.yours.probe.first_layer import BLURRED, FirstLayer, dictionaries
 from karat.yours.probe.settings import ProbeSettings
-from karat.yours.probe.subject import Bench
 
 LEVELS = (0.1, 0.2, 0.3)
 __all__ = ["BLURRED", "LEVELS", "Rebuilding", "rebuild"]
@@ -22,7 +22,8 @@ class Rebuilding:
     Args:
         dictionary: whose features.
         atoms: how many.
-        nonzeros, errors: mean sparsity-error curve.
+        nonzeros: features used per input, along the mean sparsity-error curve.
+        errors: relative squared errors along the curve.
         needed: median number of non-zeros at the relative squared errors 0.1, 0.2, 0.3, inf if not reached.
         gap: largest relative duality gap, how far from optimal the solver stopped.
     """
@@ -36,17 +37,24 @@ class Rebuilding:
 
 
 def rebuild(
-    bench: Bench, layer: FirstLayer, settings: ProbeSettings, generator: torch.Generator
+    comparison: Comparison, layer: FirstLayer, settings: ProbeSettings, generator: torch.Generator
 ) -> tuple[Rebuilding, ...]:
-    """Lasso paths of the same inputs on every dictionary."""
-    x, _ = bench.some(settings.lasso_samples)
-    targets = as_targets(bench.images(x)).float()
-    found = []
-    for name, atoms in dictionaries(bench, layer, settings.atoms, generator=generator).items():
+    """Lasso paths of the same inputs on every dictionary.
+
+    Args:
+        comparison: the nets and the inputs.
+        layer: the first layer.
+        settings: sample sizes.
+        generator: of the noise that is a control.
+    """
+    x, _ = comparison.some(settings.lasso_samples)
+    targets = as_targets(comparison.images(x)).float()
+    rebuilt = []
+    for name, atoms in dictionaries(comparison, layer, settings.atoms, generator=generator).items():
         path = lasso_path(targets, atoms.float(), iterations=60)
         nonzeros, errors = path.curve()
         needed = [float(path.nonzeros_at(level).median()) for level in LEVELS]
-        found.append(
+        rebuilt.append(
             Rebuilding(
                 dictionary=name,
                 atoms=path.atoms,
@@ -56,4 +64,4 @@ def rebuild(
                 gap=float(path.gaps.max()),
             )
         )
-    return tuple(found)
+    return tuple(rebuilt)

@@ -16,7 +16,7 @@ from karat.yours.probe.perturbations import Basis, TransferRates
 from karat.yours.probe.pictures import Pictures
 from karat.yours.probe.rebuilding import Rebuilding
 from karat.yours.probe.robustness import Paired, Robustness
-from karat.yours.probe.sentence import Evidence, Sentence
+from karat.yours.probe.sentences.sentence import Evidence, Sentence
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,8 +91,8 @@ class Probe:
         values["pictures"] = self.pictures.numbers
         if self.leftover is not None:
             values["leftover"] = plain(self.leftover) | {"forgotten": self.leftover.forgotten}
-        found: dict[str, Any] = encode({name: _plain(value) for name, value in values.items()})
-        return found
+        strict: dict[str, Any] = encode({name: _plain(value) for name, value in values.items()})
+        return strict
 
 
 def _plain(value: Any) -> Any:

@@ -3,10 +3,11 @@
 from dataclasses import dataclass
 from typing import Self
 
-from karat.core.checks import require_integer, require_number
+from karat.core.ranges import Count, NonNegative, Positive, Steps, checked
 
 
 @dataclass(frozen=True, kw_only=True)
+@checked
 class ProbeSettings:
     """Sample sizes of a probe; the defaults keep a ResNet(8) under two minutes on one core.
 
@@ -27,38 +28,20 @@ class ProbeSettings:
         ascent_steps: of each.
     """
 
-    samples: int = 200
-    described: int = 100
-    gate_samples: int = 100
-    kernel_samples: int = 24
-    linearised: int = 50
-    lasso_samples: int = 12
-    atoms: int = 1024
-    certified: int = 20
-    seconds: float = 1.0
-    smoothed: int = 20
-    draws: int = 600
-    sigma: float | None = None
-    pictured: int = 8
-    ascent_steps: int = 150
-
-    def __post_init__(self) -> None:
-        for name in (
-            "samples",
-            "described",
-            "gate_samples",
-            "kernel_samples",
-            "linearised",
-            "atoms",
-            "draws",
-            "ascent_steps",
-        ):
-            require_integer(getattr(self, name), name, "ProbeSettings", minimum=1)
-        for name in ("certified", "smoothed", "pictured", "lasso_samples"):
-            require_integer(getattr(self, name), name, "ProbeSettings", minimum=0)
-        require_number(self.seconds, "seconds", "ProbeSettings", minimum=0)
-        if self.sigma is not None:
-            require_number(self.sigma, "sigma", "ProbeSettings", positive=True)
+    samples: Count = 200
+    described: Count = 100
+    gate_samples: Count = 100
+    kernel_samples: Count = 24
+    linearised: Count = 50
+    lasso_samples: Steps = 12
+    atoms: Count = 1024
+    certified: Steps = 20
+    seconds: NonNegative = 1.0
+    smoothed: Steps = 20
+    draws: Count = 600
+    sigma: Positive | None = None
+    pictured: Steps = 8
+    ascent_steps: Count = 150
 
     @classmethod
     def tiny(cls) -> Self:

@@ -1,26 +1,32 @@
 """Theorems 3.1 and 3.2 and the paper's headline experiment."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 from karat.papers.benign import bounds
-from karat.papers.benign.checks.predictions import error_floor
-from karat.papers.benign.checks.settings import config_of, per_setting, unmet, with_hidden_constant
-from karat.study.claim import Check, Finding
+from karat.papers.benign.checks.predictions import error_floor, settled_error
+from karat.papers.benign.checks.settings import Evaluate, per_setting, unmet, with_hidden_constant
+from karat.papers.benign.experiments.curves import SEC5, THM31
+from karat.papers.benign.experiments.evaluation import CurvesResult, Evaluation
+from karat.papers.benign.experiments.maps import FLOOR
+from karat.papers.benign.experiments.mixture import MixtureConfig
+from karat.papers.benign.experiments.regime import REGIME
+from karat.study.claim import Check, Finding, Outcome
 from karat.study.curves import combine, vacuous, with_caveat
-from karat.study.evaluate import ROUNDING, upper_bound_finding, values_of
-from karat.study.record import Record
+from karat.study.evaluate import ROUNDING, upper_bound_finding
+from karat.study.run import Run
+
+CurvesRuns = Sequence[Run[MixtureConfig, CurvesResult]]
 
 
-def _training_loss(records: Sequence[Record]) -> Finding:
+def _training_loss(runs: CurvesRuns) -> Finding:
     """Loss below the proof's bound, and no training point left that the attack can break.
 
     A bound of log 2 or more, the loss of the zero net, says nothing; the training error is judged anyway.
     """
-    config = config_of(records[0])
-    setting, losses = config.setting(), values_of(records, "final_train_loss")
+    config = runs[0].config
+    setting, losses = config.setting(), [run.result.final.train_loss for run in runs]
     bound = bounds.training_loss_bound(setting, config.elapsed)
     loss = upper_bound_finding(losses, bound)
     if bound >= math.log(2):
@@ -30,78 +36,87 @@ def _training_loss(records: Sequence[Record]) -> Finding:
             f"net; it says something from T = {needed:.2g} on."
         )
         loss = vacuous(max(losses), bound, note)
-    error = upper_bound_finding(values_of(records, "final_train_error"), 0.0, deterministic=True)
+    # The theorem says 0, so the worst seed counts and no interval softens it.
+    error = upper_bound_finding([run.result.final.train_error for run in runs], 0.0, deterministic=True)
     return combine([error, loss], f"Largest robust training error: {error.measured:.3g}.")
 
 
-def _hidden_constant(records: Sequence[Record], name: str, *, robust: bool) -> Finding:
+def _below_bound(runs: CurvesRuns, errors: Sequence[float], *, robust: bool) -> Finding:
     """A bound with a hidden constant C: met at C = 1, or by which C it would be met.
 
     Missing the bound at C = 1 refutes nothing, for the theorem only says that some C works.
     """
-    setting = config_of(records[0]).setting()
+    setting = runs[0].config.setting()
     predicted = (bounds.robust_error_bound if robust else bounds.clean_error_bound)(setting)
-    finding = upper_bound_finding(values_of(records, name), predicted)
+    finding = upper_bound_finding(errors, predicted)
     if finding.verdict == "holds" or finding.measured is None:
         return finding
+    # The upper end of the interval is what the bound would have to cover.
     high = finding.interval.high if finding.interval else finding.measured
     needed = bounds.implied_constant(setting, high, robust=robust)
     text = f"The prediction takes the hidden constant C as 1; the measurement needs C >= {needed:.2f}."
     return replace(finding, verdict="inconclusive", caveat=text)
 
 
-def _clean_error(records: Sequence[Record]) -> Finding:
-    return _hidden_constant(records, "final_clean_error", robust=False)
+def _clean_error(runs: CurvesRuns) -> Finding:
+    return _below_bound(runs, [run.result.final.clean_error for run in runs], robust=False)
 
 
-def _robust_error(records: Sequence[Record]) -> Finding:
+def _robust_error(runs: CurvesRuns) -> Finding:
     """The bound is on a supremum: only the certified error, not what an attack finds, can be below it."""
-    finding = _hidden_constant(records, "final_certified_error", robust=True)
-    attacked = max(values_of(records, "final_robust_error"))
+    finding = _below_bound(runs, _certified_errors(runs), robust=True)
+    attacked = max(run.result.final.robust_error for run in runs)
     return with_caveat(finding, f"Certified from above; PGD finds {attacked:.4g}.")
 
 
-def _floor(records: Sequence[Record]) -> Finding:
+def _certified_errors(runs: CurvesRuns) -> list[float]:
+    certified = [run.result.final.certified_error for run in runs]
+    known = [error for error in certified if error is not None]
+    if len(known) < len(certified):
+        raise ValueError(
+            "some runs have no certified error: it needs the exact engine, which is for l2 attacks, and a "
+            "piecewise linear activation."
+        )
+    return known
+
+
+def _floor(runs: Sequence[Run[MixtureConfig, Evaluation]]) -> Finding:
     """Robust error of trained nets against the bound for every classifier, tau below and above |mu|.
 
     PGD's error is a lower bound on the true one, so a cell above the floor is decisive. A cell below it by
     more than three standard deviations of its test points would refute the theorem; less than that is noise.
     """
-    slacks = [(r.values["robust_error"] - error_floor(r), error_floor(r), config_of(r)) for r in records]
-    slack, floor, config = min(slacks, key=lambda item: item[0])
-    slack = 0.0 if abs(slack) <= ROUNDING else slack
+    floors = [error_floor(run.config) for run in runs]
+    slacks = [run.result.robust_error - floor for run, floor in zip(runs, floors, strict=True)]
+    worst = slacks.index(min(slacks))
+    floor, config = floors[worst], runs[worst].config
+    slack = 0.0 if abs(slacks[worst]) <= ROUNDING else slacks[worst]
     noise = math.sqrt(floor * (1 - floor) / config.n_test)
-    verdict: Any = "holds" if slack >= 0 else "inconclusive" if slack > -3 * noise else "fails"
+    verdict: Outcome = "holds" if slack >= 0 else "inconclusive" if slack > -3 * noise else "fails"
     where = (
-        f"Smallest slack over {len(records)} runs: {slack:.4f}, at |mu| = {config.mu:g}, tau/|mu| = "
+        f"Smallest slack over {len(runs)} runs: {slack:.4f}, at |mu| = {config.mu:g}, tau/|mu| = "
         f"{config.test_tau / config.mu:g}."
     )
     return Finding(measured=floor + slack, interval=None, predicted=floor, verdict=verdict, caveat=where)
 
 
-def _experiment(records: Sequence[Record]) -> Finding:
-    """Robust test error at the flip rate, as far as one test set of the paper's size can tell.
-
-    A test set of n_test points resolves an error rate to its binomial standard deviation; twice that above
-    the flip rate is where a printed curve would visibly stay off it.
-    """
-    config = config_of(records[0])
-    spread = math.sqrt(config.flip_rate * (1 - config.flip_rate) / config.n_test)
-    finding = upper_bound_finding(values_of(records, "final_robust_error"), config.flip_rate + 2 * spread)
-    broken = max(values_of(records, "final_train_error"))
+def _headline(runs: CurvesRuns) -> Finding:
+    """Robust test error at the flip rate, as far as one test set of the paper's size can tell."""
+    config = runs[0].config
+    finding = upper_bound_finding([run.result.final.robust_error for run in runs], settled_error(config))
+    broken = max(run.result.final.train_error for run in runs)
     if broken > 0:
         return replace(finding, verdict="fails", caveat=f"Robust training error is {broken:.3g}, not 0.")
-    bracket = max(values_of(records, "final_certified_error"))
     note = (
         f"Judged against the flip rate plus two standard deviations of {config.n_test} test points; "
-        f"the certificate allows a robust error up to {bracket:.3f}."
+        f"the certificate allows a robust error up to {max(_certified_errors(runs)):.3f}."
     )
     return replace(finding, caveat=" ".join(filter(None, [finding.caveat, note])))
 
 
-def _independent_flips(config: Mapping[str, Any]) -> list[str]:
+def _independent_flips(run: Run[MixtureConfig, Evaluation]) -> list[str]:
     """Hypotheses of Theorem 3.2."""
-    return [] if config["flips"] == "independent" else ["Thm 3.2: label flips are independent"]
+    return [] if run.config.flips == "independent" else ["Thm 3.2: label flips are independent"]
 
 
 _READINGS = {
@@ -112,12 +127,13 @@ _READINGS = {
 }
 
 
-def _theorem(item: str, evaluate: Callable[[Sequence[Record]], Finding]) -> Check:
+def _theorem(
+    item: str, evaluate: Evaluate[MixtureConfig, CurvesResult]
+) -> Check[MixtureConfig, CurvesResult]:
     """A part of Theorem 3.1: at the paper's own size, or (`.regime`) at a size inside its hypotheses."""
-    inside = item.endswith(".regime")
     return Check(
         claim_id=f"benign.{item}",
-        experiment="benign.regime" if inside else "benign.thm3.1",
+        experiment=REGIME if item.endswith(".regime") else THM31,
         evaluate=per_setting(with_hidden_constant(evaluate)),
         hypotheses=unmet,
         reading=_READINGS[item.removesuffix(".regime")],
@@ -134,7 +150,7 @@ CHECKS = (
     _theorem("thm3.1.3.regime", _robust_error),
     Check(
         claim_id="benign.thm3.2",
-        experiment="benign.thm3.2",
+        experiment=FLOOR,
         evaluate=_floor,
         hypotheses=_independent_flips,
         reading="PGD's robust error is a lower bound on the true one: staying above the floor is decisive.",
@@ -142,8 +158,8 @@ CHECKS = (
     ),
     Check(
         claim_id="benign.sec5",
-        experiment="benign.sec5",
-        evaluate=per_setting(_experiment),
+        experiment=SEC5,
+        evaluate=per_setting(_headline),
         reported="100% robust training accuracy; robust test error converges to 0.1",
         reading="PGD strength and step in units of |mu|; all parameters trained, PyTorch start.",
         headline=True,

@@ -2,18 +2,22 @@
 
 from dataclasses import replace
 
-from karat.papers.benign.experiments.maps import PAPER, TINY, run_final
+from karat.papers.benign.experiments.maps import PAPER_SIZE, TINY_SIZE, run_final
 from karat.study.experiment import Experiment, Preset
 
 _LARGEST_PRINTED = 18_000
 
 
 def _points(dimensions: tuple[int, ...]) -> tuple[dict[str, float], ...]:
-    """Dimensions with step sizes: beyond the largest printed d, where |x|^2 ~ d overshoots, lr d is held."""
+    r"""Dimensions with their step sizes.
+
+    A step moves a margin by lr :math:`\|x\|^2`, which grows with d: beyond the largest printed d, where
+    steps would overshoot, the product of lr and d is held.
+    """
     return tuple({"d": d, "lr": 0.1 * min(1.0, _LARGEST_PRINTED / d)} for d in dimensions)
 
 
-_BASE = replace(PAPER, m=250, steps=250, n_test=1000)
+_BASE = replace(PAPER_SIZE, m=250, steps=250, n_test=1000)
 
 
 def _around(dimensions: tuple[int, ...], signals: tuple[float, ...]) -> tuple[dict[str, float], ...]:
@@ -31,7 +35,7 @@ BOUNDARY = Experiment(
     paper="benign",
     presets={
         "tiny": Preset(
-            config=replace(TINY, start="symmetric", attack_first=False),
+            config=replace(TINY_SIZE, start="symmetric", attack_first=False),
             points=({"d": 40}, {"d": 160}, {"d": 640}),
             grid={"mu": (0.5, 1.0, 2.0, 4.0, 8.0)},
             seeds=2,

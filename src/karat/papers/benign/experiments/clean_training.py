@@ -1,29 +1,44 @@
 """On a well-conditioned mixture, is clean training already as robust as adversarial training?"""
 
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, replace
 
 import torch
 from scipy.special import ndtr
 
-from karat.papers.benign.experiments.maps import PAPER, TINY, run_final
-from karat.papers.benign.experiments.mixture import Config
+from karat.papers.benign.experiments.evaluation import Evaluation
+from karat.papers.benign.experiments.maps import PAPER_SIZE, TINY_SIZE, run_final
+from karat.papers.benign.experiments.mixture import MixtureConfig
 from karat.study.experiment import Experiment, Preset
 
 
-def run(config: Config, generator: torch.Generator) -> dict[str, Any]:
-    """Robust error at `test_ratio` after training at `ratio`, with that of the best classifier beside it.
+@dataclass(frozen=True, kw_only=True)
+class CleanTrainingResult(Evaluation):
+    """The last evaluation of a run, beside the best robust error there is.
 
-    Without label noise the best robust classifier of two spherical Gaussian clusters is sign <mu, x>, whose
-    robust error is Phi(-(|mu| - tau)).
+    Args:
+        best_robust_error: of any classifier, at the same test radius.
+    """
+
+    best_robust_error: float
+
+
+def run(config: MixtureConfig, generator: torch.Generator) -> CleanTrainingResult:
+    r"""Robust error at `test_ratio` after training at `ratio`, with that of the best classifier beside it.
+
+    Without label noise the best robust classifier of two spherical Gaussian clusters is
+    :math:`\mathrm{sign} \langle \mu, x \rangle`, whose robust error is :math:`\Phi(-(\|\mu\| - \tau))`.
+
+    Args:
+        config: the run; clean training has ratio 0.
+        generator: draws net and data.
 
     Ref: purification, Sec 7
     """
-    values = run_final(config, generator)
-    return {**values, "best_robust_error": float(ndtr(-(config.mu - config.test_tau)))}
+    best = float(ndtr(-(config.mu - config.test_tau)))
+    return CleanTrainingResult(**vars(run_final(config, generator)), best_robust_error=best)
 
 
-_BASE = replace(PAPER, n=400, d=400, m=250, mu=2.0, flip_rate=0.0, test_ratio=0.25, steps=200)
+_BASE = replace(PAPER_SIZE, n=400, d=400, m=250, mu=2.0, flip_rate=0.0, test_ratio=0.25, steps=200)
 _GRID: dict[str, tuple[float, ...]] = {"ratio": (0.0, 0.25)}
 
 CLEAN_TRAINING = Experiment(
@@ -32,7 +47,7 @@ CLEAN_TRAINING = Experiment(
     paper="purification",
     presets={
         "tiny": Preset(
-            config=replace(TINY, flip_rate=0.0, test_ratio=0.25), grid=_GRID, seeds=2, cell_seconds=0.1
+            config=replace(TINY_SIZE, flip_rate=0.0, test_ratio=0.25), grid=_GRID, seeds=2, cell_seconds=0.1
         ),
         "quick": Preset(config=_BASE, grid=_GRID, seeds=3, cell_seconds=2),
         "full": Preset(

@@ -4,37 +4,34 @@ from typing import Any
 
 import torch
 
+from karat.papers.benign.experiments.evaluation import CurvesResult, as_curves
 from karat.papers.benign.experiments.exact import run_exact
-from karat.papers.benign.experiments.mixture import Config
+from karat.papers.benign.experiments.mixture import MixtureConfig, Start
 from karat.papers.benign.experiments.plain import run_plain
 from karat.study.experiment import Experiment, Preset
 
 
-def run(config: Config, generator: torch.Generator) -> dict[str, Any]:
-    """Train once; curves over the evaluation steps and their last values."""
+def run(config: MixtureConfig, generator: torch.Generator) -> CurvesResult:
+    """Train once and return curves over the evaluated steps, with the last evaluation.
+
+    Args:
+        config: the run.
+        generator: draws net and data.
+    """
     return as_curves((run_exact if config.exact else run_plain)(config, generator))
 
 
-def as_curves(measurements: list[tuple[int, dict[str, Any]]]) -> dict[str, Any]:
-    """Measurements as one list per name over `iterations`, with the last values as `final_...`."""
-    curves: dict[str, Any] = {
-        name: [values[name] for _, values in measurements] for name in measurements[0][1]
-    }
-    last = {f"final_{name}": value for name, value in measurements[-1][1].items()}
-    return {"iterations": [step for step, _ in measurements], **curves, **last}
+def _config(start: Start, **settings: Any) -> MixtureConfig:
+    # The theorem's algorithm is also told apart by its first step, which sees unperturbed points.
+    common: dict[str, Any] = {"n": 100, "ratio": 0.1, "flip_rate": 0.1, "attack_first": start == "pytorch"}
+    return MixtureConfig(start=start, **(common | settings))
 
 
-def _preset(start: str, **settings: Any) -> Config:
-    theorem = start == "symmetric"
-    common: dict[str, Any] = {"n": 100, "ratio": 0.1, "flip_rate": 0.1, "attack_first": not theorem}
-    return Config(start=start, **(common | settings))  # type: ignore[arg-type]
-
-
-def _presets(start: str) -> dict[str, Preset]:
-    tiny = _preset(start, n=20, d=60, m=16, mu=4.0, steps=200, n_test=200, evaluations=6)
-    paper = _preset(start, d=1000, m=1000, mu=5.0, steps=1000)
+def _presets(start: Start) -> dict[str, Preset[MixtureConfig]]:
+    tiny = _config(start, n=20, d=60, m=16, mu=4.0, steps=200, n_test=200, evaluations=6)
+    paper = _config(start, d=1000, m=1000, mu=5.0, steps=1000)
     # Half the printed length: the last decay of the step size changes the errors by less than their spread.
-    quick = _preset(start, d=1000, m=1000, mu=5.0, steps=500)
+    quick = _config(start, d=1000, m=1000, mu=5.0, steps=500)
     return {
         "tiny": Preset(config=tiny, seeds=2, cell_seconds=0.5),
         "quick": Preset(config=quick, seeds=3, cell_seconds=6),
@@ -68,13 +65,13 @@ FIG2 = Experiment(
             cell_seconds=0.2,
         ),
         "quick": Preset(
-            config=_preset("pytorch", d=1000, m=250, mu=5.0, steps=400, n_test=1000, evaluations=9),
+            config=_config("pytorch", d=1000, m=250, mu=5.0, steps=400, n_test=1000, evaluations=9),
             points=_FIG2_POINTS,
             seeds=3,
             cell_seconds=1.2,
         ),
         "full": Preset(
-            config=_preset("pytorch", d=1000, m=1000, mu=5.0, steps=1000),
+            config=_config("pytorch", d=1000, m=1000, mu=5.0, steps=1000),
             points=_FIG2_POINTS,
             seeds=10,
             cell_seconds=12,

@@ -1,6 +1,7 @@
 """A run on inner products: the same training as the plain one, at a cost that does not grow with d."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,38 +14,44 @@ from karat.core.ball import Ball
 from karat.core.losses import Logistic
 from karat.data.label_noise import FLIPS
 from karat.nets import TwoLayer
-from karat.papers.benign.experiments.mixture import Config, draw_net, evaluation_steps
+from karat.papers.benign.experiments.evaluation import Evaluation, evaluation_steps
+from karat.papers.benign.experiments.mixture import MixtureConfig, draw_net
 from karat.probes.errors import error_share, mix_flips
 from karat.reductions.span import ExactRun, ExactState, gaussian_products, gaussian_rows, span_of, train_exact
 
 
 @dataclass(frozen=True)
-class Problem:
-    """A net and its data in coordinates of their span.
+class TrainingProblem:
+    """A net and its data, in d dimensions or in coordinates of their span.
 
     Args:
-        net, x, y: start and training set.
-        flipped: (n,) noisy labels.
+        net: the start.
+        x: (n, r) training points.
+        y: (n,) their labels, some of them flipped.
         mu: (1, r) signal.
         test: (k, r) test points, or None when fresh ones can be drawn from the net's Gram matrix.
-        y_test: (k,) their labels before flipping.
+        y_test: (k,) labels of the test points before flipping.
         noise_seed: of fresh test points.
     """
 
     net: TwoLayer
     x: Tensor
     y: Tensor
-    flipped: Tensor
     mu: Tensor
     test: Tensor | None
     y_test: Tensor
     noise_seed: int
 
 
-def draw(config: Config, generator: torch.Generator) -> Problem:
-    """Draw start, training set and test labels; the same numbers for every mu at equal seed and dimension."""
+def draw_problem(config: MixtureConfig, generator: torch.Generator) -> TrainingProblem:
+    """Draw start, training set and test labels; the same numbers for every mu at equal seed and dimension.
+
+    Args:
+        config: what to draw.
+        generator: draws it.
+    """
     noise_seed = int(torch.randint(2**62, (), generator=generator))
-    y_test = torch.randint(0, 2, (config.n_test,), generator=generator).to(config.dtype) * 2 - 1
+    y_test = _fair_labels(config.n_test, config.dtype, generator)
     if config.in_span:
         return _draw_in_span(config, generator, y_test, noise_seed)
     net, mixture = draw_net(config, generator), config.mixture()
@@ -52,18 +59,22 @@ def draw(config: Config, generator: torch.Generator) -> Problem:
     space = span_of(net, train.x)
     test = None
     if config.cluster != "gaussian":
+        # Only Gaussian test points have products whose law the Gram matrix knows; others must be drawn.
         samples = mixture.sample(config.n_test, generator=generator, dtype=config.dtype)
         test, y_test = space.points(samples.x), samples.y_clean
     mu = space.points(mixture.mu.unsqueeze(0).to(config.dtype))
-    return Problem(space.net, space.x, train.y, train.flipped, mu, test, y_test, noise_seed)
+    return TrainingProblem(space.net, space.x, train.y, mu, test, y_test, noise_seed)
 
 
-def _draw_in_span(config: Config, generator: torch.Generator, y_test: Tensor, noise_seed: int) -> Problem:
+def _draw_in_span(
+    config: MixtureConfig, generator: torch.Generator, y_test: Tensor, noise_seed: int
+) -> TrainingProblem:
     """Gaussian weights and clusters in coordinates of their span, mu on the first axis.
 
     Reading: PyTorch's uniform weights become Gaussian ones of the same variance 1/(3 d).
     """
     symmetric = config.start == "symmetric"
+    # The halves of the symmetric start share their weights and differ in the sign of the top layer.
     neurons = config.m // 2 if symmetric else config.m
     rows = gaussian_rows(neurons + config.n, config.d, generator=generator).to(config.dtype)
     r = rows.shape[1]
@@ -73,57 +84,87 @@ def _draw_in_span(config: Config, generator: torch.Generator, y_test: Tensor, no
     net = draw_net(replace(config, d=1), generator).replace(W=W)
     if net.b is not None:
         net = net.replace(b=net.b / math.sqrt(config.d))
-    y_clean = torch.randint(0, 2, (config.n,), generator=generator).to(config.dtype) * 2 - 1
+    y_clean = _fair_labels(config.n, config.dtype, generator)
     mu = torch.zeros(1, r, dtype=config.dtype)
     mu[0, 0] = config.mu
     x = rows[neurons:] + y_clean.unsqueeze(1) * mu
     flipped = FLIPS[config.flips](y_clean * x[:, 0], config.flip_rate, 10, generator)
     y = torch.where(flipped, -y_clean, y_clean)
-    return Problem(net, x, y, flipped, mu, None, y_test, noise_seed)
+    return TrainingProblem(net, x, y, mu, None, y_test, noise_seed)
 
 
-def products_of_test(problem: Problem, state: ExactState) -> Tensor:
-    """Products of the net's weights with the test points, (k, m)."""
+def _fair_labels(count: int, dtype: torch.dtype, generator: torch.Generator) -> Tensor:
+    return torch.randint(0, 2, (count,), generator=generator).to(dtype) * 2 - 1
+
+
+def products_of_test(problem: TrainingProblem, state: ExactState) -> Tensor:
+    """Return the products of the net's weights with the test points, (k, m).
+
+    Args:
+        problem: which test points.
+        state: of training, with the net's present weights or their Gram matrix.
+    """
     if problem.test is not None:
         return problem.test @ state.net.W.T
+    # The same noise at every step: curves over training then move by training alone.
     noise = torch.Generator().manual_seed(problem.noise_seed)
     return gaussian_products(state.gram, state.tracked[0], problem.y_test, generator=noise)
 
 
-def measure(config: Config, problem: Problem, state: ExactState, *, certify: bool = False) -> dict[str, Any]:
-    """Robust training loss and error, test errors under flips, and on request the certified upper bound."""
-    ball, method = Ball(2, config.test_tau), config.attack()
+def evaluate(
+    config: MixtureConfig, problem: TrainingProblem, state: ExactState, *, certify: bool = False
+) -> Evaluation:
+    r"""Measure the net in a state of training: loss and error on the training set, errors on the test set.
+
+    Label noise is not drawn: with :math:`e_\pm` the errors at the clean and at the flipped label, the error
+    is :math:`(1 - \beta) e_+ + \beta e_-`.
+
+    Args:
+        config: attack radii and label noise.
+        problem: data.
+        state: of training.
+        certify: whether to bound the robust error from above too, where the activation allows it.
+    """
+    method = config.attack()
     train = attacked_margins(state.gram, state.P, problem.y, method, Ball(2, config.tau))
     P, y = products_of_test(problem, state), problem.y_test
     clean = y * state.gram.output(P)
 
-    def robust(side: Tensor, margin: Tensor) -> float:
-        """Share of errors; a point that errs unattacked needs no attack."""
-        left = margin > 0
-        worst = attacked_margins(state.gram, P[left], side[left], method, ball)
-        return 1 - float((worst > 0).sum()) / len(P)
+    def attacked(P: Tensor, y: Tensor) -> Tensor:
+        return attacked_margins(state.gram, P, y, method, Ball(2, config.test_tau))
 
-    def certified(side: Tensor, margin: Tensor) -> float:
-        left = margin > 0
-        lower = certified_margins(state.gram, P[left], side[left], config.test_tau)
-        return 1 - float((lower > 0).sum()) / len(P)
+    def certified(P: Tensor, y: Tensor) -> Tensor:
+        return certified_margins(state.gram, P, y, config.test_tau)
 
-    noisy = config.flip_rate > 0
-    values = {
-        "train_loss": float(Logistic()(train).mean()),
-        "train_error": error_share(train),
-        "clean_error": mix_flips(error_share(clean), error_share(-clean), config.flip_rate),
-        "robust_error": mix_flips(robust(y, clean), robust(-y, -clean) if noisy else 1.0, config.flip_rate),
-    }
-    if certify and state.gram.activation.piecewise_linear:
-        values["certified_error"] = mix_flips(
-            certified(y, clean), certified(-y, -clean) if noisy else 1.0, config.flip_rate
-        )
-    return values
+    def error(worst_margins: Callable[[Tensor, Tensor], Tensor]) -> float:
+        at_flipped = _worst_error(P, -y, -clean, worst_margins) if config.flip_rate > 0 else 1.0
+        return mix_flips(_worst_error(P, y, clean, worst_margins), at_flipped, config.flip_rate)
+
+    return Evaluation(
+        train_loss=float(Logistic()(train).mean()),
+        train_error=error_share(train),
+        clean_error=mix_flips(error_share(clean), error_share(-clean), config.flip_rate),
+        robust_error=error(attacked),
+        certified_error=error(certified) if certify and state.gram.activation.piecewise_linear else None,
+    )
 
 
-def train(config: Config, problem: Problem, **options: Any) -> ExactRun:
-    """Run the config's trainer; options go to `train_exact`."""
+def _worst_error(
+    P: Tensor, y: Tensor, margin: Tensor, worst_margins: Callable[[Tensor, Tensor], Tensor]
+) -> float:
+    """Share of points with an error in their ball; one that errs unattacked needs no attack."""
+    correct = margin > 0
+    return 1 - float((worst_margins(P[correct], y[correct]) > 0).sum()) / len(P)
+
+
+def train(config: MixtureConfig, problem: TrainingProblem, **options: Any) -> ExactRun:
+    """Run the config's trainer on inner products.
+
+    Args:
+        config: how to train.
+        problem: start and data.
+        options: further arguments of `train_exact`.
+    """
     return train_exact(
         config.trainer(),
         problem.net,
@@ -136,20 +177,34 @@ def train(config: Config, problem: Problem, **options: Any) -> ExactRun:
     )
 
 
-def run_exact(config: Config, generator: torch.Generator) -> list[tuple[int, dict[str, Any]]]:
-    """Train on inner products; measurements at the evaluation steps, the last one with its certificate."""
-    return run_problem(config, draw(config, generator))
+def run_exact(config: MixtureConfig, generator: torch.Generator) -> dict[int, Evaluation]:
+    """Draw a problem and train on it, on inner products.
+
+    Args:
+        config: the run.
+        generator: draws the problem.
+
+    Returns:
+        step -> evaluation, the last one with a certificate.
+    """
+    return run_problem(config, draw_problem(config, generator))
 
 
-def run_problem(config: Config, problem: Problem) -> list[tuple[int, dict[str, Any]]]:
-    """The same for a given start and data."""
+def run_problem(config: MixtureConfig, problem: TrainingProblem) -> dict[int, Evaluation]:
+    """Train on a given problem; the rest is as in `run_exact`.
+
+    Args:
+        config: the run.
+        problem: start and data.
+    """
 
     def observe(step: int, state: ExactState) -> dict[str, Any]:
-        return measure(config, problem, state, certify=step == config.steps)
+        # Checks judge the last robust error only; the curves do without the cost of certificates.
+        return vars(evaluate(config, problem, state, certify=step == config.steps))
 
     finished = train(
         config, problem, observe=observe, observe_at=evaluation_steps(config.steps, config.evaluations)
     )
     if finished.divergence is not None:
         raise finished.divergence
-    return list(finished.measurements)
+    return {step: Evaluation(**values) for step, values in finished.measurements}

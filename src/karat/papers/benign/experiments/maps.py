@@ -1,28 +1,30 @@
 """Final errors over grids of signal, dimension and attack: the heat maps."""
 
 from dataclasses import replace
-from typing import Any
 
 import torch
 
 from karat.papers.benign.experiments.curves import run
-from karat.papers.benign.experiments.mixture import Config
+from karat.papers.benign.experiments.evaluation import Evaluation
+from karat.papers.benign.experiments.mixture import MixtureConfig
 from karat.study.experiment import Experiment, Preset
 
-SCALARS = ("train_loss", "train_error", "clean_error", "robust_error", "certified_error")
+
+def run_final(config: MixtureConfig, generator: torch.Generator) -> Evaluation:
+    """Train once and return the last evaluation only.
+
+    Args:
+        config: the run.
+        generator: draws net and data.
+    """
+    return run(replace(config, evaluations=1), generator).final
 
 
-def run_final(config: Config, generator: torch.Generator) -> dict[str, Any]:
-    """Train once and keep the last values only."""
-    values = run(replace(config, evaluations=1), generator)
-    return {name: values[f"final_{name}"] for name in SCALARS if f"final_{name}" in values}
-
-
-PAPER = Config(
+PAPER_SIZE = MixtureConfig(
     d=1000, n=100, m=1000, mu=5.0, ratio=0.1, flip_rate=0.1, start="pytorch", steps=1000, evaluations=1
 )
-SMALL = replace(PAPER, m=250, steps=300)
-TINY = replace(PAPER, d=60, n=20, m=16, mu=4.0, steps=60, n_test=200)
+TINY_SIZE = replace(PAPER_SIZE, d=60, n=20, m=16, mu=4.0, steps=60, n_test=200)
+_QUICK_SIZE = replace(PAPER_SIZE, m=250, steps=300)
 
 FIG1 = Experiment(
     name="benign.fig1",
@@ -30,16 +32,16 @@ FIG1 = Experiment(
     paper="benign",
     presets={
         "tiny": Preset(
-            config=TINY, grid={"d": (40, 80, 160), "mu": (0.5, 2.0, 8.0)}, seeds=2, cell_seconds=0.1
+            config=TINY_SIZE, grid={"d": (40, 80, 160), "mu": (0.5, 2.0, 8.0)}, seeds=2, cell_seconds=0.1
         ),
         "quick": Preset(
-            config=SMALL,
+            config=_QUICK_SIZE,
             grid={"d": (1000, 2600, 6800, 18000), "mu": (1.2, 1.8, 2.5, 3.5, 5.0, 7.0, 10.0)},
             seeds=3,
             cell_seconds=1.0,
         ),
         "full": Preset(
-            config=PAPER,
+            config=PAPER_SIZE,
             grid={"d": tuple(range(1000, 18001, 1000)), "mu": tuple(map(float, range(1, 11)))},
             seeds=10,
             cell_seconds=12,
@@ -54,16 +56,16 @@ FIG3 = Experiment(
     paper="benign",
     presets={
         "tiny": Preset(
-            config=TINY, grid={"d": (40, 80), "ratio": (0.1, 0.5, 0.9)}, seeds=2, cell_seconds=0.1
+            config=TINY_SIZE, grid={"d": (40, 80), "ratio": (0.1, 0.5, 0.9)}, seeds=2, cell_seconds=0.1
         ),
         "quick": Preset(
-            config=SMALL,
+            config=_QUICK_SIZE,
             grid={"d": (500, 1500, 6000), "ratio": (0.05, 0.15, 0.3, 0.45)},
             seeds=3,
             cell_seconds=1.0,
         ),
         "full": Preset(
-            config=PAPER,
+            config=PAPER_SIZE,
             grid={
                 "d": tuple(range(500, 6001, 500)),
                 "ratio": (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45),
@@ -81,20 +83,20 @@ FLOOR = Experiment(
     paper="benign",
     presets={
         "tiny": Preset(
-            config=replace(TINY, mu=1.0),
+            config=replace(TINY_SIZE, mu=1.0),
             grid={"mu": (1.0, 2.0), "test_ratio": (0.1, 1.0)},
             seeds=2,
             cell_seconds=0.1,
         ),
         # Few dimensions and many samples: nets close to the best classifier, where the floor is nearest.
         "quick": Preset(
-            config=replace(PAPER, n=200, d=50, m=50, mu=1.0, steps=100),
+            config=replace(PAPER_SIZE, n=200, d=50, m=50, mu=1.0, steps=100),
             grid={"mu": (0.5, 2.0), "test_ratio": (0.1, 0.5, 1.0, 1.5)},
             seeds=2,
             cell_seconds=0.3,
         ),
         "full": Preset(
-            config=replace(PAPER, n=1000, d=100, m=250, mu=1.0, steps=300),
+            config=replace(PAPER_SIZE, n=1000, d=100, m=250, mu=1.0, steps=300),
             grid={
                 "mu": (0.5, 1.0, 2.0, 4.0),
                 "test_ratio": (0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 1.0, 1.25, 1.5),

@@ -2,21 +2,23 @@
 
 import math
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
 import torch
+from annotated_types import Ge, Le
 
 from karat.attacks import PGD
 from karat.core.activations import Activation, LeakyRelu, Relu, SmoothLeakyRelu
 from karat.core.ball import Ball
-from karat.core.checks import require_integer, require_number, require_settings
 from karat.core.norms import exponent
+from karat.core.ranges import Count, NonNegative, Positive, Share, Unbounded, settings
 from karat.data import ClusterLaw, Gaussian, NoisyMixture, Quartic, TruncatedGaussian
 from karat.data.cluster_law import admissible
 from karat.nets import TwoLayer, init
-from karat.papers.benign.bounds import Setting
+from karat.papers.benign.bounds import TheoremSetting
 from karat.training import Adversary, StepDecay, Trainer
 
+Start = Literal["symmetric", "pytorch"]
 Cluster = Literal["gaussian", "admissible_gaussian", "truncated", "quartic"]
 SPAN_FROM = 20_000
 """Dimension beyond which PyTorch weights are drawn as Gaussian ones of the same variance, in their span."""
@@ -30,11 +32,17 @@ CLUSTERS: dict[str, ClusterLaw] = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class Config:
-    """Settings of one run.
+@settings
+class MixtureConfig:
+    r"""Settings of one run on the noisy mixture.
+
+    Samples are :math:`x = y \mu + \xi`; a net with m neurons is trained for some steps of gradient descent on
+    points attacked within radius :math:`\tau`, which is `ratio` times :math:`\|\mu\|`.
 
     Args:
-        d, n, m: input dimension, training samples, hidden neurons.
+        d: input dimension.
+        n: training samples.
+        m: hidden neurons.
         mu: length of the signal.
         ratio: attack radius over mu.
         flip_rate: label noise.
@@ -42,12 +50,20 @@ class Config:
             experiments': default initialisation, biases, every parameter trained).
         init_scale: standard deviation of symmetric weights; None takes lr / sqrt(m d), the largest allowed.
         attack_first: whether the first step already sees perturbed points (the theorem's does not).
-        steps, lr, decay_every: gradient steps, their size, and the period after which it falls to a tenth.
-        attack_steps, attack_step_ratio: PGD steps and their length over the radius.
-        test_ratio: attack radius over mu on test points, that of training when None.
-        p: norm of the attack.
+        activation: of the hidden neurons.
+        slope: of the leaky activations on the negative side.
+        smoothness: H of the smooth leaky ReLU, whose parabola joins the slopes on |z| <= 1/H.
+        cluster: law of one noise coordinate.
+        flips: which labels are flipped: independently, in blocks, or those nearest to the other cluster.
+        steps: gradient steps.
+        lr: their size.
+        decay_every: steps after which the size falls to a tenth.
+        attack_steps: PGD steps.
+        attack_step_ratio: their length over the radius.
         n_test: test points.
         evaluations: how often the test error is taken.
+        test_ratio: attack radius over mu on test points, that of training when None.
+        p: norm of the attack: 1, 2 or inf.
         engine: "exact" (inner products, l2 only), "plain" (input space) or whichever of them fits.
         draw: "input" draws weights and data in d dimensions; "span" draws them in coordinates of their span,
             equal in law for Gaussian weights and clusters, at a cost free of d; "auto" takes "span" where the
@@ -55,59 +71,47 @@ class Config:
         precision: of the arithmetic.
     """
 
-    d: int
-    n: int
-    m: int
-    mu: float
-    ratio: float
-    flip_rate: float
-    start: Literal["symmetric", "pytorch"]
-    init_scale: float | None = None
+    d: Count
+    n: Count
+    m: Count
+    mu: Positive
+    ratio: NonNegative
+    flip_rate: Annotated[float, Ge(0), Le(0.499)]
+    start: Start
+    init_scale: NonNegative | None = None
     attack_first: bool = True
     activation: Literal["relu", "leaky_relu", "smooth_leaky_relu"] = "relu"
-    slope: float = 0.1
-    smoothness: float = 1.0
+    slope: Share = 0.1
+    smoothness: Positive = 1.0
     cluster: Cluster = "gaussian"
     flips: Literal["independent", "correlated", "boundary"] = "independent"
-    steps: int
-    lr: float = 0.1
-    decay_every: int = 500
-    attack_steps: int = 20
-    attack_step_ratio: float = 0.2
-    n_test: int = 2000
-    evaluations: int = 12
-    test_ratio: float | None = None
-    p: float = 2.0
+    steps: Count
+    lr: Positive = 0.1
+    decay_every: Count = 500
+    attack_steps: Count = 20
+    attack_step_ratio: Positive = 0.2
+    n_test: Count = 2000
+    evaluations: Count = 12
+    test_ratio: NonNegative | None = None
+    p: Annotated[float, Unbounded()] = 2.0
     engine: Literal["auto", "exact", "plain"] = "auto"
     draw: Literal["auto", "input", "span"] = "auto"
     precision: Literal["float32", "float64"] = "float32"
 
     def __post_init__(self) -> None:
-        for name in ("d", "n", "m", "steps", "decay_every", "attack_steps", "n_test"):
-            require_integer(getattr(self, name), name, "Config", minimum=1)
-        require_integer(self.evaluations, "evaluations", "Config", minimum=1)
-        for name in ("mu", "lr", "attack_step_ratio", "smoothness"):
-            require_number(getattr(self, name), name, "Config", positive=True)
-        require_number(self.ratio, "ratio", "Config", minimum=0)
-        require_number(self.flip_rate, "flip_rate", "Config", minimum=0, maximum=0.499)
-        require_number(self.slope, "slope", "Config", minimum=0, maximum=1)
-        if self.test_ratio is not None:
-            require_number(self.test_ratio, "test_ratio", "Config", minimum=0)
-        if self.init_scale is not None:
-            require_number(self.init_scale, "init_scale", "Config", minimum=0)
+        owner = type(self).__name__
         exponent(self.p)
-        require_settings(self, infinite=("p",))
         if self.engine == "exact" and self.p != 2:
             raise ValueError(
-                f"`engine` of `Config` cannot be exact for p = {self.p:g}: only l2 attacks stay in the span "
+                f"`engine` of `{owner}` cannot be exact for p = {self.p:g}: only l2 attacks stay in the span "
                 "of weights and data; use engine=plain."
             )
         if self.draw == "span" and (self.cluster != "gaussian" or not self.exact):
             raise ValueError(
-                "`draw` of `Config` can be span only for the gaussian cluster on the exact engine."
+                f"`draw` of `{owner}` can be span only for the gaussian cluster on the exact engine."
             )
         if self.start == "symmetric" and self.m % 2:
-            raise ValueError(f"`m` of `Config` must be even for the symmetric start, got {self.m}.")
+            raise ValueError(f"`m` of `{owner}` must be even for the symmetric start, got {self.m}.")
 
     @property
     def tau(self) -> float:
@@ -115,9 +119,14 @@ class Config:
         return self.ratio * self.mu
 
     @property
+    def tested_ratio(self) -> float:
+        """Attack radius over mu on test points."""
+        return self.ratio if self.test_ratio is None else self.test_ratio
+
+    @property
     def test_tau(self) -> float:
         """Attack radius on test points."""
-        return self.tau if self.test_ratio is None else self.test_ratio * self.mu
+        return self.tested_ratio * self.mu
 
     @property
     def exact(self) -> bool:
@@ -147,9 +156,14 @@ class Config:
         return ("W",) if self.start == "symmetric" else ("W", "a", "b", "c")
 
     @property
+    def schedule(self) -> StepDecay:
+        """Size of every gradient step."""
+        return StepDecay(self.lr, 0.1, self.decay_every)
+
+    @property
     def elapsed(self) -> float:
         """Sum of the step sizes, the time variable of the proofs."""
-        schedule = StepDecay(self.lr, 0.1, self.decay_every)
+        schedule = self.schedule
         return math.fsum(schedule(step) for step in range(self.steps))
 
     @property
@@ -166,9 +180,10 @@ class Config:
         return SmoothLeakyRelu(self.slope, self.smoothness)
 
     def attack(self) -> PGD:
-        """The PGD of the experiments: normalised steps from a zero start, the last point kept.
+        r"""The PGD of the experiments: normalised steps from a zero start, the last point kept.
 
-        Reading: strength alpha/|mu| and step alpha/(5 |mu|) are in units of |mu|.
+        Reading: strength :math:`\alpha/\|\mu\|` and step :math:`\alpha/(5 \|\mu\|)` are in units of
+        :math:`\|\mu\|`.
 
         Ref: benign, Sec 5
         """
@@ -178,8 +193,7 @@ class Config:
     def trainer(self) -> Trainer:
         """Gradient descent on the attacked points."""
         adversary = Adversary(self.attack(), Ball(self.p, self.tau), first_step=0 if self.attack_first else 1)
-        schedule = StepDecay(self.lr, 0.1, self.decay_every)
-        return Trainer(lr=schedule, trainable=self.trainable, adversary=adversary)
+        return Trainer(lr=self.schedule, trainable=self.trainable, adversary=adversary)
 
     def mixture(self) -> NoisyMixture:
         """The data model."""
@@ -187,14 +201,14 @@ class Config:
             d=self.d, signal_norm=self.mu, flip_rate=self.flip_rate, cluster=self.law, flips=self.flips
         )
 
-    def setting(self) -> Setting:
-        """What Theorem 3.1 asks about this run.
+    def setting(self) -> TheoremSetting:
+        r"""What Theorem 3.1 asks about this run.
 
         Reading: for the PyTorch start the hypothesis on the initial scale reads the standard deviation
-        1/sqrt(3 d) of its uniform weights.
+        :math:`1/\sqrt{3 d}` of its uniform weights.
         """
         symmetric = self.start == "symmetric"
-        return Setting(
+        return TheoremSetting(
             n=self.n,
             d=self.d,
             m=self.m,
@@ -215,8 +229,13 @@ class Config:
         )
 
 
-def draw_net(config: Config, generator: torch.Generator) -> TwoLayer:
-    """The net before training."""
+def draw_net(config: MixtureConfig, generator: torch.Generator) -> TwoLayer:
+    """Return the net before training.
+
+    Args:
+        config: start, sizes and activation.
+        generator: draws the weights.
+    """
     if config.start == "symmetric":
         return init.symmetric(
             config.d,
@@ -229,16 +248,3 @@ def draw_net(config: Config, generator: torch.Generator) -> TwoLayer:
     return init.pytorch_default(
         config.d, config.m, generator=generator, activation=config.phi(), dtype=config.dtype
     )
-
-
-def evaluation_steps(steps: int, evaluations: int) -> list[int]:
-    """Steps at which a run is measured: 0, 1, then geometrically up to the last; the last only for one.
-
-    >>> evaluation_steps(100, 5), evaluation_steps(100, 1)
-    ([0, 1, 5, 22, 100], [100])
-    """
-    if evaluations == 1:
-        return [steps]
-    inner = max(evaluations - 2, 1)
-    grid = {round(steps ** (i / inner)) for i in range(inner + 1)}
-    return sorted({0, 1, steps} | {step for step in grid if 0 < step < steps})

@@ -7,12 +7,21 @@ import torch
 from karat.core.ball import Ball
 from karat.core.losses import Logistic
 from karat.nets import TwoLayer, as_classifier
-from karat.papers.benign.experiments.mixture import Config, draw_net, evaluation_steps
+from karat.papers.benign.experiments.evaluation import Evaluation, evaluation_steps
+from karat.papers.benign.experiments.mixture import MixtureConfig, draw_net
 from karat.probes.errors import flipped_errors
 
 
-def run_plain(config: Config, generator: torch.Generator) -> list[tuple[int, dict[str, Any]]]:
-    """Train in d dimensions; measurements at the evaluation steps."""
+def run_plain(config: MixtureConfig, generator: torch.Generator) -> dict[int, Evaluation]:
+    """Draw net and data in d dimensions and train there.
+
+    Args:
+        config: the run.
+        generator: draws net and data.
+
+    Returns:
+        step -> evaluation, none with a certificate.
+    """
     net = draw_net(config, generator)
     mixture = config.mixture()
     train = mixture.sample(config.n, generator=generator, dtype=config.dtype)
@@ -25,12 +34,14 @@ def run_plain(config: Config, generator: torch.Generator) -> list[tuple[int, dic
         delta = method(classifier, train.x, train.y, ball)
         margin = classifier.margin(train.x + delta, train.y)
         errors = flipped_errors(classifier, test.x, test.y_clean, test_ball, method, config.flip_rate)
-        return {
-            "train_loss": float(loss(margin).mean()),
-            "train_error": float((margin <= 0).double().mean()),
-            "clean_error": errors.clean,
-            "robust_error": errors.robust,
-        }
+        return vars(
+            Evaluation(
+                train_loss=float(loss(margin).mean()),
+                train_error=float((margin <= 0).double().mean()),
+                clean_error=errors.clean,
+                robust_error=errors.robust,
+            )
+        )
 
     trajectory = config.trainer().run(
         net,
@@ -42,4 +53,4 @@ def run_plain(config: Config, generator: torch.Generator) -> list[tuple[int, dic
     )
     if trajectory.divergence is not None:
         raise trajectory.divergence
-    return list(trajectory.measurements)
+    return {step: Evaluation(**values) for step, values in trajectory.measurements}

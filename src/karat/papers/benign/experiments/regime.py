@@ -3,12 +3,12 @@
 from dataclasses import replace
 
 from karat.papers.benign.experiments.curves import run
-from karat.papers.benign.experiments.mixture import Config
+from karat.papers.benign.experiments.mixture import MixtureConfig
 from karat.study.experiment import Experiment, Preset
 
 # Every hypothesis is met up to C = 2.5 at p_fail = 0.05. The step size 1/(C d^2) leaves the loss near log 2
 # for as long as anyone can wait; margins, errors and their ratios do not depend on its scale.
-INSIDE = Config(
+INSIDE = MixtureConfig(
     d=20_000,
     n=20,
     m=16,

@@ -1,6 +1,6 @@
 """The phase boundary: the dimension that training tolerates against the signal, and the law behind it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -8,73 +8,82 @@ from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter, ScalarFormatter
 
-from karat.papers.benign.checks.figures import boundary_exponent
-from karat.papers.benign.figures.crossing import Boundary, find_boundary, halfway
-from karat.papers.benign.figures.grid import read_grid, seeds_text
+from karat.papers.benign.checks.boundary import boundary_exponent
+from karat.papers.benign.checks.predictions import halfway
+from karat.papers.benign.experiments.evaluation import ErrorKind, Evaluation
+from karat.papers.benign.experiments.mixture import MixtureConfig, Start
+from karat.papers.benign.figures.crossing import Boundary, find_boundary
+from karat.papers.benign.figures.grid import read_grid
 from karat.papers.benign.figures.law import draw_law
+from karat.papers.benign.figures.notes import lost_note, seeds_text, sentences
 from karat.study.drawing.picture import Picture
 from karat.study.drawing.style import INK, PALETTE, finish
-from karat.study.record import Record
+from karat.study.run import Run, Runs, grouped
 
-STARTS = {"pytorch": "PyTorch start", "symmetric": "symmetric start"}
-KINDS = {"clean": (4.0, PALETTE[0]), "robust": (2.0, PALETTE[1])}
+STARTS: dict[Start, str] = {"pytorch": "PyTorch start", "symmetric": "symmetric start"}
+LAWS: dict[ErrorKind, tuple[float, str]] = {"clean": (4.0, PALETTE[0]), "robust": (2.0, PALETTE[1])}
 """Errors with the exponent the paper names and their colour."""
 
+BoundaryRuns = Sequence[Run[MixtureConfig, Evaluation]]
+Boundaries = dict[ErrorKind, list[Boundary]]
+"""Error -> its boundary from every start."""
 
-def draw_boundary(records: Sequence[Record]) -> list[Picture]:
-    """Boundary on log-log axes with fitted and named slopes, and the threshold law against all cells.
+
+def draw_boundary(runs: Runs[MixtureConfig, Evaluation]) -> list[Picture]:
+    """Draw the boundary on log-log axes with fitted and named slopes, and the threshold law.
+
+    Args:
+        runs: of a sweep over dimensions and signals, from one start or both.
 
     Ref: benign, Fig 1; benign, Thm 3.1
     """
-    done = [record for record in records if record.status == "done"]
-    pictures = []
-    if crossing := _boundary(records, done):
-        pictures.append(crossing)
-    by_start = {
-        name: [record for record in done if record.config["start"] == start] for start, name in STARTS.items()
-    }
-    return pictures + draw_law({name: own for name, own in by_start.items() if own})
+    if not runs:
+        return []
+    groups = grouped(runs, lambda run: run.config.start)
+    by_start: dict[Start, BoundaryRuns] = {start: groups[start] for start in STARTS if start in groups}
+    laws = draw_law({STARTS[start]: from_start for start, from_start in by_start.items()})
+    return [_draw(by_start, runs), *laws]
 
 
-def _boundary(records: Sequence[Record], done: list[Record]) -> Picture | None:
-    if not done:
-        return None
+def _draw(by_start: Mapping[Start, BoundaryRuns], runs: Runs[MixtureConfig, Evaluation]) -> Picture:
     figure = Figure(figsize=(6.2, 4.6), layout="constrained")
     ax = figure.add_subplot()
     ax.set_xscale("log")
     ax.set_yscale("log")
-    found: dict[str, list[Boundary]] = {kind: [] for kind in KINDS}
+    boundaries: Boundaries = {kind: [] for kind in LAWS}
     notes, counts = [], []
-    for start, name in STARTS.items():
-        own = [record for record in done if record.config["start"] == start]
-        if not own:
-            continue
-        grid = read_grid(own, lambda config: float(config["mu"]), lambda config: float(config["d"]))
+    for start, from_start in by_start.items():
+        grid = read_grid(from_start, "mu")
         counts.append(np.ravel(grid.count()))
-        level = halfway(own[0].config["flip_rate"])
-        for kind, boundaries in found.items():
-            boundary = find_boundary(grid.x, grid.y, 1 - grid.table(f"{kind}_error"), level)
-            _draw_points(ax, boundary, _label(own, kind, start), kind, hollow=start == "symmetric")
-            boundaries.append(boundary)
-            if boundary.without:
-                listed = ", ".join(f"{d:g}" for d in boundary.without)
-                notes.append(f"{name}, {kind}: not every seed crosses at d = {listed}; left out.")
-    if any(boundary.points for boundaries in found.values() for boundary in boundaries):
-        _draw_guides(ax, found)
+        level = halfway(from_start[0].config.flip_rate)
+        for kind in LAWS:
+            boundary = find_boundary(grid.x, grid.y, 1 - grid.test_error(kind), level)
+            label = _label(from_start, kind, start)
+            _draw_points(ax, boundary, label, LAWS[kind][1], hollow=start == "symmetric")
+            boundaries[kind].append(boundary)
+            notes.append(_note(boundary, kind, start))
+    if any(boundary.points for of_kind in boundaries.values() for boundary in of_kind):
+        _draw_guides(ax, boundaries)
     else:
         ax.text(0.5, 0.5, "no crossing on the grid", transform=ax.transAxes, ha="center", color=INK)
     _ticks(ax)
     finish(ax, x=r"signal $|\mu|^\star$ at half-way accuracy", y="dimension $d$", title="Phase boundary")
-    return Picture(
-        "Phase boundary", _caption(seeds_text(np.concatenate(counts)), notes, records, done), figure
-    )
+    caption = _caption(seeds_text(np.concatenate(counts)), runs[0].config.flip_rate)
+    return Picture("Phase boundary", sentences(caption, *notes, lost_note(runs.lost)), figure)
 
 
-def _label(own: list[Record], kind: str, start: str) -> str:
+def _note(boundary: Boundary, kind: ErrorKind, start: Start) -> str:
+    if not boundary.without:
+        return ""
+    listed = ", ".join(f"{d:g}" for d in boundary.without)
+    return f"{STARTS[start]}, {kind}: not every seed crosses at d = {listed}; left out."
+
+
+def _label(runs: BoundaryRuns, kind: ErrorKind, start: Start) -> str:
     """Series with the exponent of d in |mu| and its interval, as the claim reads it."""
     text = f"{kind}, {STARTS[start]}"
     try:
-        finding = boundary_exponent(own, f"{kind}_error", KINDS[kind][0], start)
+        finding = boundary_exponent(runs, kind, LAWS[kind][0], start)
     except ValueError:  # fewer than three crossings have no slope
         return text
     if finding.measured is None:
@@ -85,10 +94,9 @@ def _label(own: list[Record], kind: str, start: str) -> str:
     return text
 
 
-def _draw_points(ax: Axes, boundary: Boundary, label: str, kind: str, *, hollow: bool) -> None:
+def _draw_points(ax: Axes, boundary: Boundary, label: str, colour: str, *, hollow: bool) -> None:
     if not boundary.points:
         return
-    colour = KINDS[kind][1]
     y = np.array([d for d, _ in boundary.points])
     x = np.array([crossing.value for _, crossing in boundary.points])
     low = np.array([crossing.interval.low for _, crossing in boundary.points])
@@ -114,16 +122,15 @@ def _draw_points(ax: Axes, boundary: Boundary, label: str, kind: str, *, hollow:
     )
 
 
-def _draw_guides(ax: Axes, found: dict[str, list[Boundary]]) -> None:
+def _draw_guides(ax: Axes, boundaries: Boundaries) -> None:
     """Lines of the named slopes through the middle crossing of the first start, behind the data."""
-    points = [point for boundaries in found.values() for boundary in boundaries for point in boundary.points]
+    points = [point for of_kind in boundaries.values() for boundary in of_kind for point in boundary.points]
     x = np.array([crossing.value for _, crossing in points])
     y = np.array([d for d, _ in points])
     left, right = float(x.min()) / 1.35, float(x.max()) * 1.35
     grid = np.geomspace(left, right, 100)
-    for kind, boundaries in found.items():
-        slope, colour = KINDS[kind]
-        anchor = next((boundary.anchor for boundary in boundaries if boundary.anchor), None)
+    for kind, (slope, colour) in LAWS.items():
+        anchor = next((boundary.anchor for boundary in boundaries[kind] if boundary.anchor), None)
         if anchor is None:
             continue
         law = anchor[1] * (grid / anchor[0]) ** slope
@@ -149,20 +156,16 @@ def _ticks(ax: Axes) -> None:
     ax.xaxis.set_minor_formatter(NullFormatter())
 
 
-def _caption(seeds: str, notes: list[str], records: Sequence[Record], done: list[Record]) -> str:
-    flip_rate = done[0].config["flip_rate"]
+def _caption(seeds: str, flip_rate: float) -> str:
     bars = (
         "One seed, no interval over seeds."
         if seeds == "one seed"
         else f"{seeds.capitalize()}; bars: 95% interval of the mean."
     )
-    text = (
+    return (
         f"Signal at which accuracy is {halfway(flip_rate):g}, halfway from 1/2 to 1 - flip rate, "
         f"interpolated on the probit scale at every d. {bars} Slopes: log d against log |mu|, fitted per "
         "seed, with their 95% interval. "
         "Shaded: the slopes the paper names, 4 and 2, their constants set by the middle crossing; 2 is the "
         "limit of the robust bound for large |mu|."
     )
-    if lost := len(records) - len(done):
-        notes = [*notes, f"Diverged or failed and left out: {lost}."]
-    return " ".join([text, *notes])

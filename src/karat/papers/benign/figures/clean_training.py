@@ -1,49 +1,44 @@
 """Robust error after clean and after adversarial training, beside that of the best classifier."""
 
-from collections.abc import Sequence
-
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from karat.papers.benign.figures.grid import mean_over_seeds, seeds_text
-from karat.study.drawing.picture import Picture, describe, varying
+from karat.papers.benign.experiments.clean_training import CleanTrainingResult
+from karat.papers.benign.experiments.mixture import MixtureConfig
+from karat.papers.benign.figures.grid import mean_over_seeds, or_nan
+from karat.papers.benign.figures.notes import lost_note, seeds_text, sentences
+from karat.study.drawing.picture import Picture, describe_config, varied_settings
 from karat.study.drawing.style import INK, PALETTE, finish, mean_and_half_width
-from karat.study.record import Record
-
-SERIES = (("clean training", PALETTE[1]), ("adversarial training", PALETTE[0]))
+from karat.study.run import Run, Runs, grouped
 
 
-def draw_clean_training(records: Sequence[Record]) -> list[Picture]:
-    """Bars of robust error per setting with intervals over seeds; ticks where the certificate ends.
+def draw_clean_training(runs: Runs[MixtureConfig, CleanTrainingResult]) -> list[Picture]:
+    """Draw bars of robust error per setting with intervals over seeds; triangles where the certificate ends.
+
+    Args:
+        runs: after clean training (ratio 0) and adversarial training.
 
     Ref: purification, Sec 7
     """
-    done = [record for record in records if record.status == "done"]
-    if not done:
+    if not runs:
         return []
-    names = [name for name in varying(done) if name != "ratio"]
-    settings: dict[str, list[Record]] = {}
-    for record in done:
-        settings.setdefault(describe(record.config, names), []).append(record)
+    names = [name for name in varied_settings(runs) if name != "ratio"]
+    settings = grouped(runs, lambda run: describe_config(run.config, names))
     figure = Figure(figsize=(max(4.6, 1.6 + 0.95 * len(settings)), 3.4), layout="constrained")
     ax = figure.add_subplot()
     counts = []
-    for place, group in enumerate(settings.values()):
-        for side, (label, colour) in enumerate(SERIES):
-            own = [record for record in group if (record.config["ratio"] > 0) == (side == 1)]
-            if not own:
-                continue
-            counts.append(len(own))
-            errors = np.array([[record.values["robust_error"]] for record in own])
-            mean, half = mean_and_half_width(errors, 0.95)
-            at = place + 0.3 * (side - 1)
-            ax.bar(at, mean[0], 0.28, color=colour, alpha=0.85, label=None if place else label, zorder=2)
-            if np.isfinite(half[0]):
-                ax.errorbar(at, mean[0], yerr=half[0], color=INK, capsize=3, linewidth=1.1, zorder=4)
-            upper = mean_over_seeds(np.array([r.values.get("certified_error", np.nan) for r in own]))
-            ax.plot([at], [upper], "v", color=colour, markeredgecolor=INK, markersize=5, zorder=5)
-        best = group[0].values["best_robust_error"]
-        ax.bar(place + 0.3, best, 0.28, color="#B0B0B0", label=None if place else "best classifier", zorder=2)
+    for column, group in enumerate(settings.values()):
+        clean = [run for run in group if run.config.ratio == 0]
+        adversarial = [run for run in group if run.config.ratio > 0]
+        counts += [len(clean), len(adversarial)]
+        first = column == 0  # the one whose bars are named in the legend
+        if clean:
+            _bar(ax, column - 0.3, clean, PALETTE[1], "clean training" if first else None)
+        if adversarial:
+            _bar(ax, column, adversarial, PALETTE[0], "adversarial training" if first else None)
+        best, label = group[0].result.best_robust_error, "best classifier" if first else None
+        ax.bar(column + 0.3, best, 0.28, color="#B0B0B0", label=label, zorder=2)
     ax.plot([], [], "v", color="white", markeredgecolor=INK, markersize=5, label="certified upper bound")
     ax.set_xticks(range(len(settings)), [text.replace(", ", "\n") for text in settings])
     ax.set_ylim(0.0, 1.3 * ax.get_ylim()[1])  # room for the legend
@@ -51,20 +46,34 @@ def draw_clean_training(records: Sequence[Record]) -> list[Picture]:
     ax.legend(frameon=False, fontsize=8, ncols=2, loc="upper left", labelcolor=INK)
     ax.grid(visible=False, axis="x")
     ax.tick_params(axis="x", length=0)
-    return [Picture("Clean against adversarial training", _caption(records, done, np.array(counts)), figure)]
+    return [Picture("Clean against adversarial training", _caption(runs, np.array(counts)), figure)]
 
 
-def _caption(records: Sequence[Record], done: list[Record], counts: np.ndarray) -> str:
-    config = done[0].config
+def _bar(
+    ax: Axes,
+    x: float,
+    runs: list[Run[MixtureConfig, CleanTrainingResult]],
+    colour: str,
+    label: str | None,
+) -> None:
+    """Mean robust error with its interval, and the mean of the certified errors above it."""
+    errors = np.array([[run.result.robust_error] for run in runs])
+    mean, half = mean_and_half_width(errors, 0.95)
+    ax.bar(x, mean[0], 0.28, color=colour, alpha=0.85, label=label, zorder=2)
+    if np.isfinite(half[0]):
+        ax.errorbar(x, mean[0], yerr=half[0], color=INK, capsize=3, linewidth=1.1, zorder=4)
+    upper = mean_over_seeds(np.array([or_nan(run.result.certified_error) for run in runs]))
+    ax.plot([x], [upper], "v", color=colour, markeredgecolor=INK, markersize=5, zorder=5)
+
+
+def _caption(runs: Runs[MixtureConfig, CleanTrainingResult], counts: np.ndarray) -> str:
     seeds = seeds_text(counts, "bar")
     bars = (
         "One seed, no interval." if seeds == "one seed" else f"Mean over {seeds}; whiskers: its 95% interval."
     )
-    ratio = config["ratio"] if config.get("test_ratio") is None else config["test_ratio"]
-    notes = [
-        f"{bars} Tested at attack radius {ratio:g} |mu| by PGD; triangles: upper end of the bracket from the "
-        "certificate. Best classifier: sign of <mu, x>, robust error Phi(-(|mu| - tau))."
-    ]
-    if lost := len(records) - len(done):
-        notes.append(f"Diverged or failed and left out: {lost}.")
-    return " ".join(notes)
+    return sentences(
+        f"{bars} Tested at attack radius {runs[0].config.tested_ratio:g} |mu| by PGD; triangles: upper end "
+        "of the bracket from the certificate. Best classifier: sign of <mu, x>, robust error "
+        "Phi(-(|mu| - tau)).",
+        lost_note(runs.lost),
+    )

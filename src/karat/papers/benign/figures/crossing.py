@@ -14,7 +14,12 @@ GUIDE = "#D55E00"
 
 @dataclass(frozen=True)
 class Boundary:
-    """Crossings (y, x* with interval) of the rows that have one, and the y of those that have none."""
+    """The measured boundary.
+
+    Args:
+        points: (y, x* with its interval) of the rows that have a crossing.
+        without: the y of those that have none.
+    """
 
     points: tuple[tuple[float, Estimate], ...]
     without: tuple[float, ...]
@@ -28,15 +33,6 @@ class Boundary:
         return crossing.value, y
 
 
-def halfway(flip_rate: float) -> float:
-    """Accuracy halfway between chance and the best possible one.
-
-    >>> halfway(0.1)
-    0.7
-    """
-    return round((0.5 + 1 - flip_rate) / 2, 12)
-
-
 def find_boundary(x: np.ndarray, y: np.ndarray, accuracy: np.ndarray, level: float) -> Boundary:
     """Interpolate every row's crossing on the probit scale; mean and interval over seeds.
 
@@ -44,7 +40,8 @@ def find_boundary(x: np.ndarray, y: np.ndarray, accuracy: np.ndarray, level: flo
         a seed never crosses has no crossing.
 
     Args:
-        x, y: (c,), (r,) grid.
+        x: (c,) values of the columns.
+        y: (r,) values of the rows.
         accuracy: (seeds, r, c) with NaN for unknown values.
         level: to cross.
     """
@@ -63,7 +60,13 @@ def find_boundary(x: np.ndarray, y: np.ndarray, accuracy: np.ndarray, level: flo
 
 
 def mark_boundary(ax: Axes, boundary: Boundary, label: str) -> None:
-    """Draw crossings as points with horizontal bars; an infinite interval (one seed) gets no bar."""
+    """Draw crossings as points with horizontal bars; an infinite interval (one seed) gets no bar.
+
+    Args:
+        ax: a map.
+        boundary: what to draw.
+        label: of the legend.
+    """
     if not boundary.points:
         return
     ys = [y for y, _ in boundary.points]
@@ -83,12 +86,21 @@ def mark_boundary(ax: Axes, boundary: Boundary, label: str) -> None:
         label=label,
         zorder=6,
     )
-    for part in (lines.lines[0], *lines.lines[2]):
-        part.set_path_effects(HALO)
+    # A white rim keeps lines and bars visible on dark cells.
+    for line in (lines.lines[0], *lines.lines[2]):
+        line.set_path_effects(HALO)
 
 
 def mark_power_law(ax: Axes, anchor: tuple[float, float], exponent: float, label: str, style: str) -> None:
-    """Draw y ~ x^exponent through a point, within the axes as they are."""
+    r"""Draw :math:`y \propto x^p` through a point, within the axes as they are.
+
+    Args:
+        ax: a map.
+        anchor: (x, y) of the point.
+        exponent: p.
+        label: of the legend.
+        style: of the line.
+    """
     low, high = ax.get_xlim()
     x = np.geomspace(max(low, high / 1e3), high, 200)
     y = anchor[1] * (x / anchor[0]) ** exponent

@@ -1,20 +1,25 @@
 """Facts of the proof as a table: which hold in which setting, in how many seeds, and by how much."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from karat.papers.benign.checks.settings import config_of
+from karat.papers.benign.checks.lemma_values import (
+    ROUNDING,
+    LemmaRun,
+    active_share,
+    excess_error,
+    lowest_margin,
+    movement_share,
+)
+from karat.papers.benign.figures.setting_names import Group
 from karat.study.drawing.picture import Picture
 from karat.study.drawing.style import INK
-from karat.study.record import Record
 
 HOLDS, FAILS, SILENT = "#CDEBDD", "#F8D9C4", "#F0F0F0"
-# Margins are sums of rounded terms in float64; a smaller drop is rounding.
-_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
@@ -29,44 +34,33 @@ class Fact:
     """
 
     title: str
-    value: Callable[[Record], float | None]
+    value: Callable[[LemmaRun], float | None]
     holds: Callable[[float], bool]
     worst: Callable[[list[float]], float]
 
 
-def _excess(record: Record) -> float:
-    values = record.values
-    return max(e - b for e, b in zip(values["robust_error"], values["margin_bound"], strict=True))
-
-
-def _movement(record: Record) -> float:
-    config = config_of(record)
-    return float(record.values["first_step_movement"]) / (config.setting().slope * config.mu / 10)
-
-
-def _active(record: Record) -> float | None:
-    """Smallest share of robustly active samples or neurons; the lemma speaks of the ReLU."""
-    if record.config["activation"] != "relu":
-        return None
-    return float(min(record.values["active_samples"], record.values["active_neurons"]))
+def _active(run: LemmaRun) -> float | None:
+    """The lemma speaks of the ReLU."""
+    return active_share(run) if run.config.activation == "relu" else None
 
 
 FACTS = (
-    Fact("training error 0\nafter one step", lambda r: r.values["first_step_error"], lambda v: v == 0, max),
-    Fact("margins\nnever drop", lambda r: r.values["margin_drop"], lambda v: v <= _ROUNDING, max),
-    Fact("first move over\nγ|μ|/10 is ≥ 1", _movement, lambda v: v >= 1, min),
-    Fact("margin\nstays > 0", lambda r: min(r.values["normalised_margin"]), lambda v: v > 0, min),
-    Fact("error − bound\n≤ 0 (Lem 4.2)", _excess, lambda v: v <= 0, max),
-    Fact("slack ≥ 0\n(Lem 4.3)", lambda r: r.values.get("increment_slack"), lambda v: v >= 0, min),
+    Fact("training error 0\nafter one step", lambda run: run.result.first_step.error, lambda v: v == 0, max),
+    Fact("margins\nnever drop", lambda run: run.result.margin_drop, lambda v: v <= ROUNDING, max),
+    Fact("first move over\nγ|μ|/10 is ≥ 1", movement_share, lambda v: v >= 1, min),
+    Fact("margin\nstays > 0", lowest_margin, lambda v: v > 0, min),
+    Fact("error − bound\n≤ 0 (Lem 4.2)", excess_error, lambda v: v <= 0, max),
+    Fact("slack ≥ 0\n(Lem 4.3)", lambda run: run.result.increment_slack, lambda v: v >= 0, min),
     Fact("active share\n> 0 (Lem 4.5)", _active, lambda v: v > 0, min),
 )
 
 
-def draw_facts(groups: list[list[Record]], labels: list[str], seeds: str) -> Picture:
-    """Rows are settings, columns facts; green where every seed agrees.
+def draw_facts(groups: Sequence[Group], labels: Sequence[str], seeds: str) -> Picture:
+    """Draw a table: rows are settings, columns facts; green where every seed agrees.
 
     Args:
-        groups, labels: records of each setting and its name.
+        groups: runs of each setting.
+        labels: names of the settings.
         seeds: how many, as text.
 
     Ref: benign, Sec 3; benign, Prop B.34; benign, Lemma B.9; benign, Lemma 4.3; benign, Lemma 4.5
@@ -93,7 +87,7 @@ def draw_facts(groups: list[list[Record]], labels: list[str], seeds: str) -> Pic
     return Picture("Yes or no: facts of the proof", caption, figure)
 
 
-def _cell(fact: Fact, group: list[Record]) -> tuple[str, str]:
+def _cell(fact: Fact, group: Group) -> tuple[str, str]:
     values = [value for value in map(fact.value, group) if value is not None]
     if not values:
         return "–", SILENT
@@ -105,7 +99,7 @@ def _cell(fact: Fact, group: list[Record]) -> tuple[str, str]:
 
 
 def _short(value: float) -> str:
-    """Two significant digits; tiny numbers as powers of ten.
+    """Return two significant digits; tiny numbers as powers of ten.
 
     >>> _short(0.0), _short(0.1234), _short(3e-14), _short(12.3)
     ('0', '0.12', '3e-14', '12')

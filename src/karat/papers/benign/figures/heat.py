@@ -1,6 +1,7 @@
 """One heat map: cells of their true size, numbers in them, hatching where training is not finished."""
 
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 from matplotlib import colormaps, patheffects
@@ -8,7 +9,10 @@ from matplotlib.axes import Axes
 from matplotlib.colors import Normalize
 from matplotlib.patches import Rectangle
 
-from karat.papers.benign.figures.grid import Grid, axis_scale, cell_edges, inside_cells
+from karat.papers.benign.experiments.axes import TrainingConfig
+from karat.papers.benign.experiments.evaluation import ErrorKind
+from karat.papers.benign.figures.grid import ErrorGrid
+from karat.papers.benign.figures.heat_cells import axis_scale, cell_edges, inside_cells
 from karat.study.drawing.style import INK
 
 UNKNOWN = "#E8E8E8"
@@ -17,6 +21,7 @@ MOST_NUMBERS = 120
 TALL = 8
 """Rows up to which a cell has room for a number below its middle."""
 
+C = TypeVar("C", bound=TrainingConfig)
 Edges = tuple[np.ndarray, np.ndarray]
 
 
@@ -25,10 +30,14 @@ class Heat:
     """What one panel shows.
 
     Args:
+        title: of the panel.
         values: (r, c).
-        colours, low, high: colour map and its range.
+        colours: name of the colour map.
+        low: value of its first colour.
+        high: value of its last colour.
         always: numbers even where cells are small.
-        level: value whose boundary is drawn over the cells.
+        kind: the accuracy that is shown, None for other quantities.
+        level: the accuracy whose boundary is drawn over the cells.
     """
 
     title: str
@@ -37,20 +46,34 @@ class Heat:
     low: float
     high: float
     always: bool = False
+    kind: ErrorKind | None = None
     level: float | None = None
 
 
 @dataclass(frozen=True)
 class Frame:
-    """What all panels of a figure share: axis names, ticks, and which cells are hatched."""
+    """What all panels of a figure share.
+
+    Args:
+        x_label: name of the columns.
+        y_label: name of the rows.
+        hatched: (r, c) cells whose training is not finished.
+    """
 
     x_label: str
     y_label: str
     hatched: np.ndarray
 
 
-def draw_heat(ax: Axes, grid: Grid, heat: Heat, frame: Frame) -> None:
-    """Draw the cells of a panel with a colour bar; unknown ones stay grey, lost ones carry a cross."""
+def draw_heat(ax: Axes, grid: ErrorGrid[C], heat: Heat, frame: Frame) -> None:
+    """Draw the cells of a panel with a colour bar; unknown ones stay grey, lost ones carry a cross.
+
+    Args:
+        ax: the panel.
+        grid: the sweep.
+        heat: what to show of it.
+        frame: what the panel shares with others.
+    """
     scales = axis_scale(grid.x), axis_scale(grid.y)
     edges = cell_edges(grid.x, scales[0]), cell_edges(grid.y, scales[1])
     ax.set_xscale(scales[0])
@@ -80,13 +103,13 @@ def draw_heat(ax: Axes, grid: Grid, heat: Heat, frame: Frame) -> None:
     _write_numbers(ax, grid, heat, heights)
 
 
-def _label_axes(ax: Axes, grid: Grid, title: str, frame: Frame) -> None:
+def _label_axes(ax: Axes, grid: ErrorGrid[C], title: str, frame: Frame) -> None:
     ax.set_title(title, loc="left", fontsize=10, fontweight="bold", color=INK)
     ax.set_xlabel(frame.x_label, color=INK)
     ax.set_ylabel(frame.y_label, color=INK)
     for axis, values in ((ax.xaxis, grid.x), (ax.yaxis, grid.y)):
-        shown = values if len(values) <= 10 else values[:: int(np.ceil(len(values) / 9))]
-        axis.set_ticks(shown, [f"{value:g}" for value in shown], minor=False)
+        ticks = values if len(values) <= 10 else values[:: int(np.ceil(len(values) / 9))]
+        axis.set_ticks(ticks, [f"{tick:g}" for tick in ticks], minor=False)
         axis.set_ticks([], minor=True)
     ax.tick_params(colors=INK, labelsize=8, length=2)
     for spine in ax.spines.values():
@@ -110,7 +133,7 @@ def _hatch(ax: Axes, edges: Edges, hatched: np.ndarray) -> None:
         )
 
 
-def _write_numbers(ax: Axes, grid: Grid, heat: Heat, heights: np.ndarray) -> None:
+def _write_numbers(ax: Axes, grid: ErrorGrid[C], heat: Heat, heights: np.ndarray) -> None:
     """Write every number when there is room; crosses mark cells of which nothing but losses is known."""
     room = heat.values.size <= MOST_NUMBERS
     size = 6.5 if heat.values.size <= 64 else 5.2 if room else 4.2
@@ -139,7 +162,10 @@ def _write_numbers(ax: Axes, grid: Grid, heat: Heat, heights: np.ndarray) -> Non
 
 
 def _colours(heat: Heat, value: float) -> tuple[str, tuple[float, ...] | str]:
-    """Black or white letters, whichever reads better on the cell's colour, and that colour."""
+    """Black or white letters, whichever reads better on the cell's colour, and that colour.
+
+    The weights are those of perceived brightness: green counts most, blue least.
+    """
     if not np.isfinite(value):
         return INK, UNKNOWN
     ground = colormaps[heat.colours](Normalize(heat.low, heat.high)(value))
@@ -148,7 +174,10 @@ def _colours(heat: Heat, value: float) -> tuple[str, tuple[float, ...] | str]:
 
 
 def short(value: float) -> str:
-    """Two decimals without the leading zero; an exact 0 is "0", a smaller number than shown is "<.01".
+    """Return two decimals without the leading zero; an exact 0 is "0", a smaller number than shown is "<.01".
+
+    Args:
+        value: of a cell.
 
     >>> short(0.894), short(0.0), short(0.002), short(1.0), short(-0.2)
     ('.89', '0', '<.01', '1', '-.20')

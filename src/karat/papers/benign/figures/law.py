@@ -8,44 +8,49 @@ from matplotlib.figure import Figure
 from scipy.special import ndtr
 
 from karat.papers.benign.checks.predictions import FittedLaw, fitted_law
-from karat.papers.benign.figures.grid import seeds_text
-from karat.study.drawing.picture import Picture, by_config
+from karat.papers.benign.experiments.evaluation import Evaluation
+from karat.papers.benign.experiments.mixture import MixtureConfig
+from karat.papers.benign.figures.notes import seeds_text
+from karat.study.drawing.picture import Picture
 from karat.study.drawing.style import INK, PALETTE, finish
-from karat.study.record import Record
+from karat.study.run import Run, by_setting
 
 
-def draw_law(by_start: Mapping[str, Sequence[Record]]) -> list[Picture]:
+def draw_law(by_start: Mapping[str, Sequence[Run[MixtureConfig, Evaluation]]]) -> list[Picture]:
     """Two panels per start: the errors collapsed onto the law, and measured against fitted.
 
     Args:
-        by_start: name of a start -> its finished records; a start without enough cells gets no panel.
+        by_start: name of a start -> its runs; a start without enough cells gets no panel.
     """
     laws: dict[str, FittedLaw] = {}
-    for name, records in by_start.items():
+    for name, runs in by_start.items():
         try:
-            laws[name] = fitted_law(records)
-        except ValueError:
+            laws[name] = fitted_law(runs)
+        except ValueError:  # too few cells for two constants
             continue
     if not laws:
         return []
     figure = Figure(figsize=(7.4, 3.3 * len(laws) + 0.1), layout="constrained")
     for row, (name, law) in enumerate(laws.items()):
-        left, right = (figure.add_subplot(len(laws), 2, 2 * row + place) for place in (1, 2))
+        left, right = (figure.add_subplot(len(laws), 2, 2 * row + column) for column in (1, 2))
         _collapse(left, law, name)
         _against(right, law)
-    counts = np.array([len(group) for name in laws for group in by_config(by_start[name])])
+    counts = np.array([len(group) for name in laws for group in by_setting(by_start[name])])
     return [Picture("Threshold law", _caption(laws, seeds_text(counts)), figure)]
 
 
 def _kinds(law: FittedLaw) -> list[tuple[str, slice, str, str]]:
+    """Name, place among the errors, colour and marker of the clean and of the robust ones."""
     half = len(law.error) // 2
     return [("clean", slice(half), PALETTE[0], "o"), ("robust", slice(half, None), PALETTE[1], "s")]
 
 
 def _collapse(ax: Axes, law: FittedLaw, name: str) -> None:
     """Errors over the argument of Phi: on one curve if the law holds."""
-    for label, own, colour, marker in _kinds(law):
-        ax.plot(law.argument[own], law.error[own], marker, color=colour, markersize=4, alpha=0.8, label=label)
+    for label, half, colour, marker in _kinds(law):
+        ax.plot(
+            law.argument[half], law.error[half], marker, color=colour, markersize=4, alpha=0.8, label=label
+        )
     low, high = float(law.argument.min()) - 0.3, float(law.argument.max()) + 0.3
     # Far beyond the threshold every cell is at the flip rate; the panel keeps to where errors differ.
     high = max(min(high, 5.3), low + 1.0)
@@ -57,8 +62,8 @@ def _collapse(ax: Axes, law: FittedLaw, name: str) -> None:
 
 def _against(ax: Axes, law: FittedLaw) -> None:
     fitted = law.fit.fitted
-    for label, own, colour, marker in _kinds(law):
-        ax.plot(fitted[own], law.error[own], marker, color=colour, markersize=4, alpha=0.8, label=label)
+    for label, half, colour, marker in _kinds(law):
+        ax.plot(fitted[half], law.error[half], marker, color=colour, markersize=4, alpha=0.8, label=label)
     ends = [min(fitted.min(), law.error.min()), max(fitted.max(), law.error.max())]
     ax.plot(ends, ends, color=INK, linewidth=1.0, zorder=0)
     finish(ax, x="fitted error", y="measured error", title=f"RMSE {law.fit.rmse:.4f}", legend=False)

@@ -1,153 +1,173 @@
 """Training curves of several settings, one panel per setting that varies: loss beside robust test error."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Generic, TypeVar
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from scipy import stats
 
-from karat.papers.benign.figures.grid import seeds_text
+from karat.core.texts import number
+from karat.papers.benign.experiments.axes import Axis, TrainingConfig, axis_value, other_settings
+from karat.papers.benign.experiments.digits import DigitsConfig
+from karat.papers.benign.experiments.evaluation import CurvesResult
+from karat.papers.benign.experiments.mixture import MixtureConfig
+from karat.papers.benign.figures.notes import lost_note, seeds_text, sentences
 from karat.papers.benign.figures.training_curves import step_axis
-from karat.study.drawing.picture import Picture, by_config, number
+from karat.study.drawing.picture import Picture
 from karat.study.drawing.style import INK, curve_with_band, finish, fit_to_seeds
-from karat.study.record import Record
+from karat.study.run import Run, Runs, by_setting, grouped
 
-NAMES = {"mu": r"$|\mu|$", "d": "$d$", "side": "$d$", "ratio": r"$\tau/|\mu|$"}
-PLAIN = {"mu": "|mu|", "d": "d", "side": "d", "ratio": "tau/|mu|"}
+AXES: tuple[Axis, ...] = ("mu", "d", "ratio")
+SIGNS: dict[Axis, str] = {"mu": r"$|\mu|$", "d": "$d$", "ratio": r"$\tau/|\mu|$"}
+WORDS: dict[Axis, str] = {"mu": "|mu|", "d": "d", "ratio": "tau/|mu|"}
+
+C = TypeVar("C", bound=TrainingConfig)
 
 
 @dataclass(frozen=True)
-class Row:
-    """Settings that differ in `name` only: one group of records per value, in increasing order."""
+class CurveRow(Generic[C]):
+    """Settings that differ along one axis only.
 
-    name: str
-    groups: tuple[tuple[Any, tuple[Record, ...]], ...]
+    Args:
+        axis: the setting that varies.
+        groups: runs of each value, values increasing.
+    """
 
-    def fixed(self, names: Sequence[str]) -> str:
-        """The other settings as text."""
-        config = self.groups[0][1][0].config
-        return ", ".join(
-            f"{NAMES[name]} = {_value(name, config[name])}" for name in names if name != self.name
-        )
+    axis: Axis
+    groups: Sequence[Sequence[Run[C, CurvesResult]]]
+
+    def held(self) -> str:
+        """Return the settings that do not vary, as text."""
+        config = self.groups[0][0].config
+        return ", ".join(_text(config, axis) for axis in AXES if axis != self.axis)
 
 
-def rows_of(records: Sequence[Record], names: Sequence[str]) -> list[Row]:
-    """For every setting of `names` that varies, the largest family in which nothing else does.
+def rows_of(runs: Sequence[Run[C, CurvesResult]]) -> list[CurveRow[C]]:
+    """Return, for every axis along which the settings vary, the largest family in which nothing else does.
+
+    Args:
+        runs: of a design that varies a few settings around one.
 
     Reading: of equally large families the one with the rarest values is taken, for the values that all
         families share belong to the point the others vary around; then the one not drawn yet.
     """
-    groups = by_config(records)
-    rows: list[Row] = []
-    for name in names:
-        values = [group[0].config[name] for group in groups]
+    rows: list[CurveRow[C]] = []
+    for axis in AXES:
+        values = [axis_value(group[0].config, axis) for group in by_setting(runs)]
         if len(set(values)) < 2:
             continue
-        families: dict[str, list[list[Record]]] = {}
-        for group in groups:
-            rest = repr(sorted((key, value) for key, value in group[0].config.items() if key != name))
-            families.setdefault(rest, []).append(group)
-        drawn = {group[0].config_hash for row in rows for _, group in row.groups}
-        ranks = {
-            rest: (
-                len(family),
-                -sum(values.count(group[0].config[name]) for group in family),
-                -sum(group[0].config_hash in drawn for group in family),
-            )
-            for rest, family in families.items()
-        }
-        best = max(ranks, key=lambda rest: ranks[rest])
-        family = sorted(families[best], key=lambda group: group[0].config[name])
-        rows.append(Row(name, tuple((group[0].config[name], tuple(group)) for group in family)))
+        drawn = {group[0].config_hash for row in rows for group in row.groups}
+        best = max(_families(runs, axis), key=lambda family: _rank(family, axis, values, drawn))
+        rows.append(CurveRow(axis, best))
     return rows
 
 
-def draw_fig2(records: Sequence[Record]) -> list[Picture]:
-    """Loss and robust error over training as signal, dimension and attack vary: a row for each.
+def _families(runs: Sequence[Run[C, CurvesResult]], axis: Axis) -> list[list[list[Run[C, CurvesResult]]]]:
+    """Runs of equal settings but for the axis: for each family one group per value, values increasing."""
+    families = grouped(runs, lambda run: other_settings(run.config, axis)).values()
+    return [
+        sorted(by_setting(family), key=lambda group: axis_value(group[0].config, axis)) for family in families
+    ]
+
+
+def _rank(
+    family: Sequence[Sequence[Run[C, CurvesResult]]], axis: Axis, values: Sequence[float], drawn: set[str]
+) -> tuple[int, int, int]:
+    """Larger is better; `values` are those of all settings, `drawn` the settings of earlier rows."""
+    return (
+        len(family),
+        -sum(values.count(axis_value(group[0].config, axis)) for group in family),
+        -sum(group[0].config_hash in drawn for group in family),
+    )
+
+
+def draw_fig2(runs: Runs[MixtureConfig, CurvesResult]) -> list[Picture]:
+    """Draw loss and robust error over training as signal, dimension and attack vary: a row for each.
+
+    Args:
+        runs: with their curves.
 
     Ref: benign, Fig 2
     """
-    return _draw(records, ("mu", "d", "ratio"), upright=True)
+    return _draw(runs, upright=True)
 
 
-def draw_fig6(records: Sequence[Record]) -> list[Picture]:
-    """The same on digits: a column for each.
+def draw_fig6(runs: Runs[DigitsConfig, CurvesResult]) -> list[Picture]:
+    """Draw the same on digits: a column for each.
+
+    Args:
+        runs: with their curves.
 
     Ref: benign, Fig 6
     """
-    return _draw(records, ("mu", "side", "ratio"), upright=False)
+    return _draw(runs, upright=False)
 
 
-def _draw(records: Sequence[Record], names: tuple[str, ...], *, upright: bool) -> list[Picture]:
-    done = [record for record in records if record.status == "done"]
-    if not done:
+def _draw(runs: Runs[C, CurvesResult], *, upright: bool) -> list[Picture]:
+    if not runs:
         return []
-    # A sweep without any variation is one row over the first setting.
-    rows = rows_of(done, names) or [
-        Row(names[0], tuple((g[0].config[names[0]], tuple(g)) for g in by_config(done)))
-    ]
+    # A sweep without any variation is one row over the first axis.
+    rows = rows_of(runs) or [CurveRow(AXES[0], by_setting(runs))]
     shape = (len(rows), 2) if upright else (2, len(rows))
     figure = Figure(figsize=(3.5 * shape[1], 2.45 * shape[0] + 0.2), layout="constrained")
-    flip_rate = done[0].config.get("flip_rate")
-    for place, row in enumerate(rows):
-        first = 2 * place + 1 if upright else place + 1
+    flip_rate = runs[0].config.flip_rate
+    for index, row in enumerate(rows):
+        first = 2 * index + 1 if upright else index + 1
         second = first + 1 if upright else first + len(rows)
         loss, error = figure.add_subplot(*shape, first), figure.add_subplot(*shape, second)
         loss.set_yscale("log")
-        _panel(loss, row, "train_loss")
-        finish(loss, x="step", y="robust training loss", title=f"{NAMES[row.name]} varies", legend=False)
-        _panel(error, row, "robust_error")
-        if flip_rate is not None:
+        _panel(loss, row, lambda result: result.train_loss, bottom=None)
+        finish(loss, x="step", y="robust training loss", title=f"{SIGNS[row.axis]} varies", legend=False)
+        _panel(error, row, lambda result: result.robust_error, bottom=0.0)
+        if flip_rate > 0:
             error.axhline(
                 flip_rate, color=INK, linewidth=1.0, linestyle=":", label=f"flip rate {flip_rate:g}"
             )
         finish(error, x="step", y="robust test error")
-        error.set_title(row.fixed(names), loc="right", fontsize=8, color=INK)
-    used = [group for row in rows for _, group in row.groups]
-    return [Picture(_title(rows), _caption(records, done, used), figure)]
+        error.set_title(row.held(), loc="right", fontsize=8, color=INK)
+    return [Picture(_title(rows), _caption(runs, rows), figure)]
 
 
-def _panel(ax: Axes, row: Row, name: str) -> None:
+def _panel(
+    ax: Axes, row: CurveRow[C], curve: Callable[[CurvesResult], list[float]], *, bottom: float | None
+) -> None:
     step_axis(ax)
     drawn = []
-    for index, (value, group) in enumerate(row.groups):
-        steps = group[0].values["iterations"]
-        curves = [r.values[name] for r in group if r.values["iterations"] == steps]
+    for index, group in enumerate(row.groups):
+        steps = group[0].result.iterations
+        curves = [curve(run.result) for run in group if run.result.iterations == steps]
         # The half-width of this level is one standard error.
         level = 2 * float(stats.t.cdf(1.0, max(len(curves) - 1, 1))) - 1
-        label = f"{NAMES[row.name]} = {_value(row.name, value)}"
-        curve_with_band(ax, steps, curves, label, index=index, level=level)
+        curve_with_band(ax, steps, curves, _text(group[0].config, row.axis), index=index, level=level)
         drawn += curves
-    fit_to_seeds(ax, drawn, bottom=None if name == "train_loss" else 0.0)
+    fit_to_seeds(ax, drawn, bottom=bottom)
 
 
-def _value(name: str, value: Any) -> str:
-    return number(value**2) if name == "side" else number(value)
+def _text(config: TrainingConfig, axis: Axis) -> str:
+    # Not `axis_value`: whole numbers are written in full, floats with four digits.
+    return f"{SIGNS[axis]} = {number(getattr(config, axis))}"
 
 
-def _title(rows: list[Row]) -> str:
-    names = [PLAIN[row.name] for row in rows]
+def _title(rows: Sequence[CurveRow[C]]) -> str:
+    names = [WORDS[row.axis] for row in rows]
     return f"Training curves as {' and '.join(names)} var{'ies' if len(names) == 1 else 'y'}"
 
 
-def _caption(records: Sequence[Record], done: list[Record], used: list[tuple[Record, ...]]) -> str:
-    seeds = seeds_text(np.array([len(group) for group in used]), "curve")
-    notes = ["One seed, no band."]
-    if seeds != "one seed":
-        notes = [f"Lines: mean over {seeds} (of the logarithm for the loss); bands: one standard error."]
-    ends = [float(np.mean([r.values["train_error"][-1] for r in group])) for group in used]
-    broken = sum(end > 0 for end in ends)
-    notes.append(
-        f"At the end {broken} of {len(used)} curves still have robust training error above 0."
+def _caption(runs: Runs[C, CurvesResult], rows: Sequence[CurveRow[C]]) -> str:
+    groups = [group for row in rows for group in row.groups]
+    seeds = seeds_text(np.array([len(group) for group in groups]), "curve")
+    broken = sum(np.mean([run.result.train_error[-1] for run in group]) > 0 for group in groups)
+    hidden = {run.config_hash for run in runs} - {group[0].config_hash for group in groups}
+    return sentences(
+        "One seed, no band."
+        if seeds == "one seed"
+        else f"Lines: mean over {seeds} (of the logarithm for the loss); bands: one standard error.",
+        f"At the end {broken} of {len(groups)} curves still have robust training error above 0."
         if broken
-        else "Robust training error is 0 at the end of every curve."
+        else "Robust training error is 0 at the end of every curve.",
+        f"Settings off these rows and not drawn: {len(hidden)}." if hidden else "",
+        lost_note(runs.lost),
     )
-    shown = {id(record) for group in used for record in group}
-    if hidden := len({r.config_hash for r in done if id(r) not in shown}):
-        notes.append(f"Settings off these rows and not drawn: {hidden}.")
-    if lost := len(records) - len(done):
-        notes.append(f"Diverged or failed and left out: {lost}.")
-    return " ".join(notes)

@@ -1,93 +1,168 @@
 """Adversarial training of paired two-layer nets against the best robust loss near the start."""
 
 import math
-from dataclasses import dataclass, replace
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Annotated, Literal
 
 import torch
+from annotated_types import Ge
 
-from karat.core.activations import Activation, QuadraticRelu, Relu, SmoothLeakyRelu, Softplus
-from karat.core.cap import Cap
-from karat.core.checks import require_even, require_integer, require_number, require_settings
-from karat.core.smoothings import SmoothedRelu
+from karat.core.ranges import Count, Pairs, Positive, settings
 from karat.nets import TwoLayer, init
-from karat.papers.convergence.experiments.sets import PseudoHuber, draw_sets
+from karat.papers.convergence.experiments.activations import ActivationName, activation_of
+from karat.papers.convergence.experiments.reference import (
+    allowed_points,
+    best_robust_loss,
+    frobenius_displacement,
+)
+from karat.papers.convergence.experiments.sets import CapRadius, PseudoHuber, draw_sets
 from karat.probes.movement import frobenius_movement, pattern_change, row_movement
-from karat.study.experiment import Experiment, Preset
+from karat.study.result import Undefined
 from karat.training import FrobeniusBall
 from karat.training.displacements import hilbert_ball
-from karat.training.linearised import LinearisedProblem
+from karat.training.linearised import Optimum
 from karat.training.surrogate import Pick, Sets, SurrogateDescent, hashed, identity, one_step, random, worst
 
-ActivationName = Literal["relu", "smoothed_relu", "softplus", "smooth_leaky_relu", "quadratic_relu"]
-SMOOTHING = 0.5
-"""Noise of the smoothed ReLU; its derivative is then Lipschitz with constant 0.8."""
+AttackName = Literal["worst", "one_step", "identity", "random", "hashed"]
 
-
-def activation_of(name: ActivationName) -> Activation:
-    """The activation of a name."""
-    chosen: dict[str, Activation] = {
-        "relu": Relu(),
-        "smoothed_relu": SmoothedRelu(SMOOTHING),
-        "softplus": Softplus(),
-        "smooth_leaky_relu": SmoothLeakyRelu(0.1, 2.0),
-        "quadratic_relu": QuadraticRelu(),
-    }
-    return chosen[name]
-
-
-SLOPE_LIPSCHITZ = {
-    "smoothed_relu": 1 / (SMOOTHING * math.sqrt(2 * math.pi)),
-    "softplus": 0.25,
-    "smooth_leaky_relu": 0.9,
-    "quadratic_relu": 2.0,
-}
-"""Lipschitz constants of phi'."""
+OBSERVED_STEPS = (10, 30, 100, 300, 1000, 3000)
+"""Numbers of steps at which the gap is noted, as far as training goes."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Config:
-    """Settings of one run.
+@settings
+class TwoLayerConfig:
+    r"""Settings of one run.
 
     Args:
         m: width, both halves counted.
         R: radius of the Frobenius ball of the reference (and of the projection).
         projected: project to that ball after every step.
         attack: the perturbation function.
-        n, d, tau, K: samples, dimension, cap radius, allowed points per sample.
+        n: samples.
+        d: input dimension.
+        tau: radius of the caps, as a chord.
+        K: allowed points per sample, itself counted.
         tol: target of the theorem.
-        lr, steps: of gradient descent; activation.
-        rows: Gaussian start, or on the sphere of radius sqrt d.
+        lr: step size of gradient descent.
+        steps: of gradient descent.
+        activation: of the hidden neurons.
+        rows: Gaussian start, or on the sphere of radius :math:`\sqrt{d}`.
     """
 
-    m: int
-    R: float
+    m: Pairs
+    R: Positive
     projected: bool = False
-    attack: Literal["worst", "one_step", "identity", "random", "hashed"] = "worst"
-    n: int = 10
-    d: int = 6
-    tau: float = 0.25
-    K: int = 12
-    tol: float = 0.1
-    lr: float = 0.3
-    steps: int = 300
+    attack: AttackName = "worst"
+    n: Annotated[int, Ge(2)] = 10
+    d: Annotated[int, Ge(2)] = 6
+    tau: CapRadius = 0.25
+    K: Count = 12
+    tol: Positive = 0.1
+    lr: Positive = 0.3
+    steps: Count = 300
     activation: ActivationName = "smoothed_relu"
     rows: Literal["gaussian", "sphere"] = "gaussian"
 
-    def __post_init__(self) -> None:
-        for name in ("K", "steps"):
-            require_integer(getattr(self, name), name, "Config", minimum=1)
-        for name in ("d", "n"):
-            require_integer(getattr(self, name), name, "Config", minimum=2)
-        require_even(self.m, "m", "Config")
-        for name in ("R", "lr", "tol"):
-            require_number(getattr(self, name), name, "Config", positive=True)
-        Cap(self.tau)
-        require_settings(self)
+
+@dataclass(frozen=True, kw_only=True)
+class TwoLayerResult:
+    r"""What one run measures; :math:`W_*` is the net behind the best linearised displacement of the ball.
+
+    Args:
+        reference: loss of the best linearised net that was found in the ball.
+        reference_bound: certified lower bound on the loss of every linearised net of the ball.
+        target_loss: :math:`L_*(W_*)`, the robust loss of the net itself.
+        steps: numbers of steps :math:`T` at which the gap was noted.
+        gap: :math:`\min_{t < T} L_A(W_t)` less `reference_bound`, for each of them.
+        final_gap: the same after all steps.
+        best_loss: :math:`\min_t L_A(W_t)`.
+        robust_loss: :math:`L_*` of the last net.
+        frobenius: :math:`\|W - W_0\|_F` of the last net.
+        rows: largest movement of a row.
+        pattern_change: share of neurons whose sign at the samples has changed.
+        left_ball: first step outside :math:`B(R)`.
+        left_triple: first step outside :math:`B(3R)`.
+        loss_before_exit: smallest :math:`L_A` met inside :math:`B(3R)`.
+        regret_constant: largest :math:`c` that the recursion needed along the run.
+    """
+
+    reference: float
+    reference_bound: float
+    target_loss: float
+    steps: list[int]
+    gap: list[float]
+    final_gap: float
+    best_loss: float
+    robust_loss: float
+    frobenius: float
+    rows: float
+    pattern_change: float
+    left_ball: Annotated[int | None, Undefined("the net never leaves B(R)")]
+    left_triple: Annotated[int | None, Undefined("the net never leaves B(3R)")]
+    loss_before_exit: float
+    regret_constant: Annotated[float | None, Undefined("projected runs have no recursion")]
+
+    @property
+    def certificate_width(self) -> float:
+        """How far the reference is from its certified lower bound."""
+        return self.reference - self.reference_bound
 
 
-def draw_net(config: Config, generator: torch.Generator) -> TwoLayer:
-    """The paired start."""
+def run(config: TwoLayerConfig, generator: torch.Generator) -> TwoLayerResult:
+    r"""Train, and compare :math:`\min_t L_A(W_t)` with the best robust loss of the ball.
+
+    Reading: :math:`L_*(W_*)` is the minimum over a non-convex set of nets; the linearised problem replaces
+        it, with a certificate. The net may do slightly better than its linearisation, so gaps can be
+        negative.
+
+    Ref: convergence, Thm 5.1
+    """
+    sets = draw_sets(config.n, config.d, config.tau, config.K, generator)
+    start = draw_net(config, generator)
+    optimum, target = best_nearby(start, sets, config.R)
+    loss = PseudoHuber()
+    target_loss = float(loss(sets.margins(target)).amax(dim=1).mean())
+    trace = RegretTrace(start, target, target_loss, config)
+    descent = SurrogateDescent(
+        lr=config.lr,
+        loss=loss,
+        projection=FrobeniusBall({"W": start.W}, config.R) if config.projected else None,
+    )
+    # The perturbation function sees every allowed point at every step; whatever it picks, the theorem holds.
+    pick = perturbation(config, sets, generator)
+    net, losses = descent.run(start, sets, pick, steps=config.steps, observe=trace)
+    best_so_far = torch.tensor(losses).cummin(dim=0).values
+    observed = [step for step in OBSERVED_STEPS if step <= config.steps]
+    return TwoLayerResult(
+        reference=optimum.loss,
+        reference_bound=optimum.bound,
+        target_loss=target_loss,
+        steps=observed,
+        # Against the lower bound, so that the solver's own error never flatters the training.
+        gap=[float(best_so_far[step - 1]) - optimum.bound for step in observed],
+        final_gap=float(best_so_far[-1]) - optimum.bound,
+        best_loss=float(best_so_far[-1]),
+        robust_loss=float(loss(sets.margins(net)).amax(dim=1).mean()),
+        frobenius=frobenius_movement(net, start),
+        rows=row_movement(net, start),
+        pattern_change=pattern_change(net, start, sets.x[:, 0]),
+        left_ball=trace.exits.get(1),
+        left_triple=trace.exits.get(3),
+        loss_before_exit=trace.loss_before_exit,
+        regret_constant=trace.c if math.isfinite(trace.c) else None,
+    )
+
+
+def draw_net(config: TwoLayerConfig, generator: torch.Generator) -> TwoLayer:
+    """Draw the paired start, which is zero at every input.
+
+    Args:
+        config: width, dimension, activation and law of the rows.
+        generator: of the weights.
+
+    Ref: convergence, Eq 4
+    """
     net = init.paired(
         config.d,
         config.m,
@@ -97,237 +172,96 @@ def draw_net(config: Config, generator: torch.Generator) -> TwoLayer:
         activation=activation_of(config.activation),
     )
     if config.rows == "sphere":
+        # Twins have equal rows and so stay equal.
         length = torch.linalg.vector_norm(net.W, dim=1, keepdim=True)
         net = net.replace(W=net.W * (math.sqrt(config.d) / length))
     return net
 
 
-def perturbation(config: Config, sets: Sets, generator: torch.Generator) -> Pick:
-    """The perturbation function of the config."""
-    chosen: dict[str, Pick] = {
+def perturbation(config: TwoLayerConfig, sets: Sets, generator: torch.Generator) -> Pick:
+    """Return the perturbation function of the config.
+
+    Args:
+        config: names it.
+        sets: the allowed points, among which the one-step attack chooses.
+        generator: of the random one.
+
+    Ref: convergence, Def 3.2
+    """
+    functions: dict[AttackName, Pick] = {
         "worst": worst(PseudoHuber()),
         "one_step": one_step(sets),
         "identity": identity,
         "random": random(generator),
         "hashed": hashed,
     }
-    return chosen[config.attack]
+    return functions[config.attack]
 
 
-def reference(net: TwoLayer, sets: Sets, R: float) -> tuple[float, float, TwoLayer]:
-    """Best robust loss of the linearised net in the ball: value, certified lower bound, the net itself."""
-    n, K, d = sets.x.shape
-    x, y = sets.x.reshape(n * K, d), sets.y.repeat_interleave(K)
-    space = hilbert_ball(net, x, y)
-    problem = LinearisedProblem(
-        space=space, margin=y * net(x), sample=torch.arange(n).repeat_interleave(K), loss=PseudoHuber()
-    )
-    found = problem.solve(R, steps=800, sharpness=200.0)
-    c = torch.linalg.lstsq(space.root.T, found.D.unsqueeze(1), driver="gelsd").solution.squeeze(1)
-    gates = net.activation.derivative(net.preactivations(x)) * (net.scale * net.a)
-    D = (c.unsqueeze(1) * gates).T @ (y.unsqueeze(1) * x)
-    D = D * min(1.0, R / max(float(torch.linalg.vector_norm(D)), 1e-300))
-    return found.loss, found.bound, net.replace(W=net.W + D)
+def best_nearby(net: TwoLayer, sets: Sets, R: float) -> tuple[Optimum, TwoLayer]:
+    """Return the best linearised robust loss of the Frobenius ball, and the net at its displacement.
 
-
-def run(config: Config, generator: torch.Generator) -> dict[str, Any]:
-    """Train, and compare min_t L_A(W_t) with the best robust loss of the ball.
-
-    Reading: L_*(W_*) is the minimum over a non-convex set of nets; the linearised problem replaces it, with a
-        certificate. The net may do slightly better than its linearisation, so gaps can be negative.
-
-    Ref: convergence, Thm 5.1
+    Args:
+        net: the start.
+        sets: the allowed points of every sample.
+        R: radius of the ball.
     """
-    sets = draw_sets(config.n, config.d, config.tau, config.K, generator)
-    start = draw_net(config, generator)
-    best, certified, target = reference(start, sets, config.R)
-    loss = PseudoHuber()
-    aim = float(loss(sets.margins(target)).amax(dim=1).mean())
-    trace = Trace(start, target, aim, config)
-    descent = SurrogateDescent(
-        lr=config.lr,
-        loss=loss,
-        projection=FrobeniusBall({"W": start.W}, config.R) if config.projected else None,
-    )
-    pick = perturbation(config, sets, generator)
-    net, losses = descent.run(start, sets, pick, steps=config.steps, observe=trace)
-    running = torch.tensor(losses).cummin(dim=0).values
-    at = [step for step in (10, 30, 100, 300, 1000, 3000) if step <= config.steps]
-    return {
-        "reference": best,
-        "reference_bound": certified,
-        "target_loss": aim,
-        "steps": at,
-        "gap": [float(running[step - 1]) - certified for step in at],
-        "final_gap": float(running[-1]) - certified,
-        "best_loss": float(running[-1]),
-        "robust_loss": float(loss(sets.margins(net)).amax(dim=1).mean()),
-        "frobenius": frobenius_movement(net, start),
-        "rows": row_movement(net, start),
-        "pattern_change": pattern_change(net, start, sets.x[:, 0]),
-        **trace.summary(),
-    }
+    x, y = allowed_points(sets)
+    space = hilbert_ball(net, x, y)
+    optimum = best_robust_loss(net, sets, space, R)
+    return optimum, net.replace(W=net.W + frobenius_displacement(net, x, y, space, optimum.D, R))
 
 
-class Trace:
-    """Watches an unprojected run: when it leaves B(R) and B(3R), and which c the regret recursion needs."""
+class RegretTrace:
+    r"""Watches a run: when it leaves :math:`B(R)` and :math:`B(3R)`, and which c the regret recursion needs.
 
-    def __init__(self, start: TwoLayer, target: TwoLayer, aim: float, config: Config) -> None:
-        self.start, self.target, self.aim, self.config = start, target, aim, config
-        self.left: dict[int, int] = {}
-        self.before_exit = math.inf
+    With :math:`d_t = \|W_t - W_*\|_F` the recursion says
+
+    .. math:: d_{t+1}^2 \le (1 + c \alpha / \sqrt{m})\, d_t^2 + 2 \alpha (L_*(W_*) - L_A(W_t))
+        + \alpha^2 \|\nabla L_A(W_t)\|^2,
+
+    and the smallest :math:`c` for which a step obeys it is noted; the largest over all steps is `c`.
+
+    Args:
+        start: :math:`W_0`.
+        target: :math:`W_*`.
+        target_loss: :math:`L_*(W_*)`.
+        config: of the run.
+
+    Ref: convergence, Eq 16
+    """
+
+    def __init__(self, start: TwoLayer, target: TwoLayer, target_loss: float, config: TwoLayerConfig) -> None:
+        self.start, self.target, self.target_loss, self.config = start, target, target_loss, config
+        # Factor 1 or 3 -> the first step at which the net is farther than so many R from its start.
+        self.exits: dict[int, int] = {}
+        self.loss_before_exit = math.inf
         self.c = -math.inf
-        self.last: tuple[float, float, float] | None = None
+        self._last: tuple[float, float, float] | None = None
 
-    def __call__(self, step: int, net: TwoLayer, loss: float, size: float) -> None:
-        """Called before every update."""
-        config = self.config
+    def __call__(self, step: int, net: TwoLayer, loss: float, gradient: float) -> None:
+        r"""Called before every update.
+
+        Args:
+            step: :math:`t`.
+            net: at :math:`W_t`.
+            loss: :math:`L_A(W_t)`.
+            gradient: :math:`\|\nabla L_A(W_t)\|^2`.
+        """
         moved = frobenius_movement(net, self.start)
         for factor in (1, 3):
-            if moved > factor * config.R:
-                self.left.setdefault(factor, step)
-        if 3 not in self.left:
-            self.before_exit = min(self.before_exit, loss)
-        squared = float((net.W - self.target.W).square().sum())
-        if self.last is not None and not config.projected:
-            before, loss_before, size_before = self.last
-            rest = squared - before - 2 * config.lr * (self.aim - loss_before) - config.lr**2 * size_before
-            self.c = max(self.c, rest * math.sqrt(config.m) / (config.lr * before))
-        self.last = (squared, loss, size)
+            if moved > factor * self.config.R:
+                self.exits.setdefault(factor, step)
+        if 3 not in self.exits:
+            self.loss_before_exit = min(self.loss_before_exit, loss)
+        distance = float((net.W - self.target.W).square().sum())
+        # A projection moves the weights as well, which the recursion does not speak of.
+        if self._last is not None and not self.config.projected:
+            self.c = max(self.c, self._needed(distance, *self._last))
+        self._last = (distance, loss, gradient)
 
-    def summary(self) -> dict[str, Any]:
-        """Exit times (null: never) and the largest constant that the recursion needed."""
-        return {
-            "left_ball": self.left.get(1),
-            "left_triple": self.left.get(3),
-            "loss_before_exit": self.before_exit,
-            "regret_constant": self.c if math.isfinite(self.c) else None,
-        }
-
-
-UNDEFINED = {
-    "left_ball": "the net never leaves B(R)",
-    "left_triple": "the net never leaves B(3R)",
-    "regret_constant": "projected runs have no recursion",
-}
-
-TINY = Config(m=64, R=2.0, n=4, d=4, K=5, steps=60)
-
-THM51 = Experiment(
-    name="convergence.thm5.1",
-    title="Does unprojected adversarial training of a wide paired net reach the best robust loss nearby?",
-    paper="convergence",
-    presets={
-        "tiny": Preset(config=TINY, grid={"attack": ("worst", "random")}, seeds=2, cell_seconds=0.2),
-        "quick": Preset(
-            config=Config(m=1600, R=2.0, n=8, K=8, lr=0.5, steps=80),
-            grid={"attack": ("worst", "one_step", "identity", "random", "hashed")},
-            seeds=3,
-            cell_seconds=0.7,
-        ),
-        "full": Preset(
-            config=Config(m=6400, R=2.0, tol=0.05, lr=0.1, steps=800),
-            grid={
-                "attack": ("worst", "one_step", "identity", "random", "hashed"),
-                "activation": ("smoothed_relu", "softplus", "smooth_leaky_relu"),
-            },
-            seeds=10,
-            cell_seconds=30,
-        ),
-    },
-    run=run,
-    undefined=UNDEFINED,
-)
-
-WIDTH = Experiment(
-    name="convergence.width",
-    title="How do gap, movement and activation patterns change with the width, projected and not?",
-    paper="convergence",
-    presets={
-        "tiny": Preset(
-            config=TINY,
-            points=(
-                *({"m": m, "projected": flag} for m in (16, 64, 256) for flag in (True, False)),
-                *({"R": R, "projected": True} for R in (0.5, 1.0)),
-            ),
-            seeds=2,
-            cell_seconds=0.2,
-        ),
-        "quick": Preset(
-            config=Config(m=256, R=4.0, n=8, K=8, lr=0.5, steps=300, activation="smooth_leaky_relu"),
-            points=(
-                *({"m": m, "projected": True} for m in (16, 64, 256, 1024)),
-                *({"m": m} for m in (16, 256, 1024)),
-                *({"R": R, "projected": True} for R in (1.0, 2.0)),
-            ),
-            seeds=4,
-            cell_seconds=0.6,
-        ),
-        "full": Preset(
-            config=Config(m=64, R=4.0, steps=3000),
-            grid={"m": (16, 64, 256, 1024, 4096), "projected": (True, False), "R": (2.0, 4.0, 8.0)},
-            seeds=10,
-            cell_seconds=60,
-        ),
-    },
-    run=run,
-    undefined=UNDEFINED,
-)
-
-COR51 = Experiment(
-    name="convergence.cor5.1",
-    title="Does adversarial training drive the loss to the target once the ball holds a robust net?",
-    paper="convergence",
-    presets={
-        "tiny": Preset(config=replace(TINY, R=6.0, lr=0.5, steps=150), seeds=2, cell_seconds=0.3),
-        "quick": Preset(config=Config(m=512, R=8.0, n=8, K=8, lr=1.0, steps=640), seeds=3, cell_seconds=2),
-        "full": Preset(config=Config(m=8192, R=8.0, lr=0.2, steps=3200), seeds=10, cell_seconds=120),
-    },
-    run=run,
-    undefined=UNDEFINED,
-)
-
-_QUADRATIC = Config(
-    m=512, R=4.0, n=6, d=3, tau=0.2, activation="quadratic_relu", rows="sphere", lr=0.05, steps=800
-)
-
-QUADRATIC = Experiment(
-    name="convergence.appC.2",
-    title="Does the quadratic ReLU reach a small robust loss without any assumption on its kernel's space?",
-    paper="convergence",
-    presets={
-        "tiny": Preset(config=replace(_QUADRATIC, m=64, n=4, K=5, steps=150), seeds=2, cell_seconds=0.3),
-        "quick": Preset(config=_QUADRATIC, grid={"m": (64, 512)}, seeds=3, cell_seconds=0.8),
-        "full": Preset(
-            config=replace(_QUADRATIC, K=40, steps=8000),
-            grid={"m": (64, 512, 4096)},
-            seeds=10,
-            cell_seconds=60,
-        ),
-    },
-    run=run,
-    undefined=UNDEFINED,
-)
-
-EXIT = Experiment(
-    name="convergence.exit",
-    title="Does unprojected training stay within 3 R of its start, or succeed before it leaves?",
-    paper="convergence",
-    presets={
-        "tiny": Preset(config=TINY, grid={"R": (0.3, 1.0)}, seeds=2, cell_seconds=0.2),
-        "quick": Preset(
-            config=Config(m=128, R=1.0, lr=0.5, steps=250, activation="smooth_leaky_relu"),
-            grid={"R": (0.5, 1.0, 2.0), "attack": ("worst", "random")},
-            seeds=3,
-            cell_seconds=0.5,
-        ),
-        "full": Preset(
-            config=Config(m=1024, R=1.0, lr=0.2, steps=3000),
-            grid={"R": (0.5, 1.0, 2.0, 4.0, 8.0), "attack": ("worst", "one_step", "random", "hashed")},
-            seeds=10,
-            cell_seconds=60,
-        ),
-    },
-    run=run,
-    undefined=UNDEFINED,
-)
+    def _needed(self, distance: float, before: float, loss: float, gradient: float) -> float:
+        """The c for which the step from the squared distance `before` obeys the recursion with equality."""
+        lr = self.config.lr
+        excess = distance - before - 2 * lr * (self.target_loss - loss) - lr**2 * gradient
+        return excess * math.sqrt(self.config.m) / (lr * before)

@@ -1,24 +1,42 @@
 """Every cell of Tables 1 to 5 as printed: train and test accuracy in percent, best cosine."""
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
+
+from karat.papers.features.experiments.methods import MethodsResult
+from karat.papers.features.experiments.settings import LearningConfig, Method
+from karat.study.run import Run
+
+MethodRun = Run[LearningConfig, MethodsResult]
 
 
-class Cell(NamedTuple):
-    """What the paper prints for one method; the NTK has no cosine."""
+class PrintedCell(NamedTuple):
+    """What the paper prints for one method.
+
+    Args:
+        train: accuracy in percent.
+        test: accuracy in percent.
+        cos: best cosine, None for the NTK.
+    """
 
     train: float
     test: float
     cos: float | None
 
 
-METHODS = ("network", "ntk", "rf", "one_step", "two_step", "network_unstructured")
+PRINTED_METHODS: tuple[Method, ...] = (
+    "network",
+    "ntk",
+    "rf",
+    "one_step",
+    "two_step",
+    "network_unstructured",
+)
 """Columns of the tables, in their order."""
 
-NAMES = {
+NAMES: Mapping[Method, str] = {
     "network": "Network",
     "ntk": "NTK",
-    "ntk_closed": "NTK, closed form",
     "rf": "RF",
     "one_step": "One Step",
     "one_step_rescaled": "One Step, rescaled",
@@ -28,6 +46,7 @@ NAMES = {
     "rf_unstructured": "RF w/o structure",
 }
 
+# Train / test accuracy / cosine, the columns in the order of PRINTED_METHODS.
 _PRINTED = {
     ("tab1", ""): """
         100.0 84.0 74.7 51.3 100.0 100.0 / 100.0 86.4 76.0 52.2 100.0 52.0 / .997 - .114 .848 .997 .253""",
@@ -50,55 +69,55 @@ VARIED = {"tab3": "d", "tab4": "negative_rate", "tab5": "n"}
 """Table -> the setting that tells its parts apart."""
 
 
-def _row(text: str) -> list[float | None]:
-    return [None if cell == "-" else float(cell) for cell in text.split()]
+def _parsed(text: str) -> dict[Method, PrintedCell]:
+    train, test, cos = (row.split() for row in text.split("/"))
+    return {
+        method: PrintedCell(float(fit), float(right), None if cosine == "-" else float(cosine))
+        for method, fit, right, cosine in zip(PRINTED_METHODS, train, test, cos, strict=True)
+    }
 
 
-def _parsed(text: str) -> dict[str, Cell]:
-    train, test, cos = (_row(part) for part in text.split("/"))
-    cells = {}
-    for place, method in enumerate(METHODS):
-        fit, right = train[place], test[place]
-        assert fit is not None
-        assert right is not None
-        cells[method] = Cell(fit, right, cos[place])
-    return cells
-
-
-REPORTED: Mapping[tuple[str, str], Mapping[str, Cell]] = {
-    place: _parsed(text) for place, text in _PRINTED.items()
+REPORTED: Mapping[tuple[str, str], Mapping[Method, PrintedCell]] = {
+    part: _parsed(text) for part, text in _PRINTED.items()
 }
 """(table, part) -> method -> printed cell; a table of one part has the part ""."""
 
 
-def part_of(table: str, config: Mapping[str, Any]) -> str:
-    """The part of a table that a run belongs to, such as "d=100".
+def part_of(table: str, config: LearningConfig) -> str:
+    """Return the part of a table that a run belongs to, such as "d=100".
 
-    >>> part_of("tab3", {"d": 100})
-    'd=100'
+    Args:
+        table: such as "tab3".
+        config: of the run.
     """
-    return f"{VARIED[table]}={config[VARIED[table]]:g}" if table in VARIED else ""
+    return f"{VARIED[table]}={getattr(config, VARIED[table]):g}" if table in VARIED else ""
 
 
-def part_label(table: str, config: Mapping[str, Any]) -> str:
-    """The part of a table in words, with what a run adds to the printed setting.
+def part_label(table: str, config: LearningConfig) -> str:
+    """Return the part of a table in words, such as "negative_rate=0.8, balanced batches".
 
-    >>> part_label("tab4", {"negative_rate": 0.8, "sampling": "balanced"})
-    'negative_rate=0.8, balanced batches'
+    What a run adds to the printed setting is named too.
+
+    Args:
+        table: such as "tab4".
+        config: of the run.
     """
-    added = "balanced batches" if config["sampling"] != "plain" else ""
+    added = "balanced batches" if config.sampling != "plain" else ""
     return ", ".join(filter(None, [part_of(table, config), added]))
 
 
 def reported_text(table: str) -> str:
-    """Test accuracies of a table on one line, for the field `reported` of its claim.
+    """Return the test accuracies of a table on one line, for the field `reported` of its claim.
+
+    Args:
+        table: such as "tab1".
 
     >>> reported_text("tab1")
     'test accuracy 100, 86.4, 76, 52.2, 100, 52'
     """
-    parts = []
+    texts = []
     for (name, part), cells in REPORTED.items():
         if name == table:
-            numbers = ", ".join(f"{cells[method].test:g}" for method in METHODS)
-            parts.append(f"{numbers} ({part})" if part else numbers)
-    return "test accuracy " + "; ".join(parts)
+            numbers = ", ".join(f"{cells[method].test:g}" for method in PRINTED_METHODS)
+            texts.append(f"{numbers} ({part})" if part else numbers)
+    return "test accuracy " + "; ".join(texts)

@@ -1,5 +1,6 @@
 """Neurons of a two-layer net on real images: do their weights form clusters?"""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -7,19 +8,20 @@ import torch
 from torch import Tensor
 
 from karat.core.activations import ACTIVATIONS
-from karat.core.checks import require_integer, require_number, require_settings
 from karat.core.losses import Hinge
+from karat.core.ranges import Count, Positive, Share, Steps, settings
 from karat.data.images import available, load_images
 from karat.data.normaliser import Normaliser
 from karat.nets import TwoLayer
+from karat.papers.features.experiments.pictures import planar_picture
 from karat.probes.alignment import cluster_cosines, cluster_count
-from karat.probes.mds import classical_mds
 from karat.study.experiment import Experiment, Preset
 from karat.training import Constant, Trainer
 
 
 @dataclass(frozen=True, kw_only=True)
-class Config:
+@settings
+class ClustersConfig:
     """Settings of one run on classes 0 and 1 of an image set.
 
     Args:
@@ -28,37 +30,81 @@ class Config:
         m: neurons.
         init_scale: sd of the hidden weights. Reading: the paper says "random Gaussian"; clusters depend on
             it, so it is an axis.
-        a: sd of the output weights.
-        epochs, lr, momentum, batch_size: of hinge SGD.
+        sd_a: sd of the output weights.
+        epochs: of hinge SGD.
+        lr: of hinge SGD.
+        momentum: of hinge SGD.
+        batch_size: of hinge SGD.
+        activation: of the neurons.
         n: images used at most, 0 for all.
+        pictures: whether directions are kept.
     """
 
     source: Literal["digits", "mnist", "cifar10_pair", "svhn_pair"]
-    clusters: int = 2
-    m: int = 50
-    init_scale: float = 0.01
-    sd_a: float = 0.3
-    epochs: int = 3
-    lr: float = 0.1
-    momentum: float = 0.95
-    batch_size: int = 128
+    clusters: Count = 2
+    m: Count = 50
+    init_scale: Positive = 0.01
+    sd_a: Positive = 0.3
+    epochs: Count = 3
+    lr: Positive = 0.1
+    momentum: Share = 0.95
+    batch_size: Count = 128
     activation: Literal["relu", "truncated_relu"] = "truncated_relu"
-    n: int = 0
+    n: Steps = 0
     pictures: bool = True
 
-    def __post_init__(self) -> None:
-        for name in ("clusters", "m", "epochs", "batch_size"):
-            require_integer(getattr(self, name), name, "Config", minimum=1)
-        require_integer(self.n, "n", "Config", minimum=0)
-        for name in ("init_scale", "sd_a", "lr"):
-            require_number(getattr(self, name), name, "Config", positive=True)
-        require_number(self.momentum, "momentum", "Config", minimum=0, maximum=1)
-        require_settings(self)
+
+@dataclass(frozen=True, kw_only=True)
+class ClustersResult:
+    """Clusters of the neurons' weights at a few steps of training.
+
+    Args:
+        steps: at which the weights were looked at.
+        inside: mean cosine to the own centre, at every step.
+        between: smallest cosine of two centres, at every step.
+        test: accuracy at the end.
+        final_inside: the last of `inside`.
+        final_between: the last of `between`.
+        best_count: number of clusters of largest silhouette at the end.
+        largest_between: largest cosine of two centres at the end.
+        dead: share of neurons of length zero at the end.
+        pictures: the neurons in the plane at every step, if they were asked for.
+        signs: of the output weights at the end, kept with the pictures.
+    """
+
+    steps: list[int]
+    inside: list[float]
+    between: list[float]
+    test: float
+    final_inside: float
+    final_between: float
+    best_count: int
+    largest_between: float
+    dead: float
+    pictures: list[list[list[float]]] | None = None
+    signs: list[float] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Look:
+    """The neurons at one step."""
+
+    inside: float
+    between: list[float]
+    count: int
+    test: float
+    points: list[list[float]]
 
 
 def load_pair(source: str, n: int, generator: torch.Generator) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Train and test images of classes 0 and 1 as normalised rows, labels -1 and +1, shuffled."""
-    (x, y), (x_test, y_test) = (load_images(source, train=part, classes=2) for part in (True, False))
+    """Return train and test images of classes 0 and 1 as normalised rows, labels -1 and +1, shuffled.
+
+    Args:
+        source: image set.
+        n: training images at most, 0 for all.
+        generator: shuffles them.
+    """
+    (x, y), (x_test, y_test) = (load_images(source, train=train, classes=2) for train in (True, False))
     order = torch.randperm(len(x), generator=generator)
     order = order[:n] if n else order
     rows, rows_test = x[order].flatten(1), x_test.flatten(1)
@@ -66,8 +112,13 @@ def load_pair(source: str, n: int, generator: torch.Generator) -> tuple[Tensor, 
     return normaliser(rows), y[order] * 2.0 - 1, normaliser(rows_test), y_test * 2.0 - 1
 
 
-def run(config: Config, generator: torch.Generator) -> dict[str, Any]:
-    """Train; cosines inside and between clusters of the weights, and pictures, at a few steps."""
+def run(config: ClustersConfig, generator: torch.Generator) -> ClustersResult:
+    """Train; cosines inside and between clusters of the weights, and pictures, at a few steps.
+
+    Args:
+        config: settings of the run.
+        generator: draws images, start and batches.
+    """
     x, y, x_test, y_test = load_pair(config.source, config.n, generator)
     net = TwoLayer(
         config.init_scale * torch.randn(config.m, x.shape[1], generator=generator),
@@ -83,41 +134,44 @@ def run(config: Config, generator: torch.Generator) -> dict[str, Any]:
         batch_size=config.batch_size,
     )
     steps = config.epochs * trainer.steps_per_epoch(len(x))
-    places = sorted({0, min(10, steps), min(50, steps), steps})
-    picture_seed = int(torch.randint(2**62, (), generator=generator))
+    looked_at = sorted({0, min(10, steps), min(50, steps), steps})
+    cluster_seed = int(torch.randint(2**62, (), generator=generator))
 
     def observe(step: int, state: TwoLayer) -> dict[str, Any]:
-        own = torch.Generator().manual_seed(picture_seed)
-        inside, between = cluster_cosines(state.W, config.clusters, generator=own)
-        measured = {"inside": sum(inside) / len(inside), "between": between}
-        measured["count"] = cluster_count(state.W, generator=own)
-        measured["test"] = float((state(x_test) * y_test > 0).double().mean())
-        if config.pictures:
-            points = classical_mds(state.W).points.tolist()
-            measured["points"] = [[round(v, 4) for v in point] for point in points]
-        return measured
+        # Every look starts the clustering from the same seed: differences between steps are not its noise.
+        clustering = torch.Generator().manual_seed(cluster_seed)
+        inside, between = cluster_cosines(state.W, config.clusters, generator=clustering)
+        return {
+            "inside": sum(inside) / len(inside),
+            "between": between,
+            "count": cluster_count(state.W, generator=clustering),
+            "test": float((state(x_test) * y_test > 0).double().mean()),
+            "points": planar_picture(state.W).points if config.pictures else [],
+        }
 
-    run = trainer.run(net, x, y, steps=steps, generator=generator, observe=observe, observe_at=places)
-    return _values(run.net, run.measurements, config)
+    run = trainer.run(net, x, y, steps=steps, generator=generator, observe=observe, observe_at=looked_at)
+    looks = {step: _Look(**seen) for step, seen in run.measurements}
+    return _result(config, run.net, looks)
 
 
-def _values(net: TwoLayer, measurements: Any, config: Config) -> dict[str, Any]:
-    rows = [values for _, values in measurements]
-    values: dict[str, Any] = {
-        "steps": [step for step, _ in measurements],
-        "inside": [row["inside"] for row in rows],
-        "between": [min(row["between"], default=1.0) for row in rows],
-        "test": rows[-1]["test"],
-        "final_inside": rows[-1]["inside"],
-        "final_between": min(rows[-1]["between"], default=1.0),
-        "best_count": rows[-1]["count"],
-        "largest_between": max(rows[-1]["between"], default=1.0),
-        "dead": float((torch.linalg.vector_norm(net.W, dim=1) == 0).double().mean()),
-    }
-    if config.pictures:
-        values["pictures"] = [row["points"] for row in rows]
-        values["signs"] = net.a.sign().tolist()
-    return values
+def _result(config: ClustersConfig, net: TwoLayer, looks_at: Mapping[int, _Look]) -> ClustersResult:
+    looks = list(looks_at.values())
+    last = looks[-1]
+    # A single cluster has no other centre: its cosine to itself stands in.
+    between = [min(look.between, default=1.0) for look in looks]
+    return ClustersResult(
+        steps=list(looks_at),
+        inside=[look.inside for look in looks],
+        between=between,
+        test=last.test,
+        final_inside=last.inside,
+        final_between=between[-1],
+        best_count=last.count,
+        largest_between=max(last.between, default=1.0),
+        dead=float((torch.linalg.vector_norm(net.W, dim=1) == 0).double().mean()),
+        pictures=[look.points for look in looks] if config.pictures else None,
+        signs=net.a.sign().tolist() if config.pictures else None,
+    )
 
 
 def _sources() -> tuple[dict[str, Any], ...]:
@@ -131,7 +185,7 @@ def _sources() -> tuple[dict[str, Any], ...]:
     return tuple(points)
 
 
-_BASE = Config(source="digits")
+_BASE = ClustersConfig(source="digits")
 
 IMAGES = Experiment(
     name="features.images",

@@ -2,50 +2,49 @@
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Annotated, Literal
 
 import torch
+from annotated_types import Interval
 from torch import Tensor
 
 from karat.core.activations import TruncatedRelu
-from karat.core.checks import require_integer, require_number, require_settings
+from karat.core.ranges import Count, NonNegative, Positive, settings
 from karat.core.walsh import cube, parity_correlations, sets_of_size
 from karat.papers.features.bounds import query_floor
 from karat.study.experiment import Experiment, Preset
 
+QUERIES = (1, 4, 16, 64, 256, 1024)
+"""Numbers of queries at which the best correlation is looked at, and all of them."""
+
 
 @dataclass(frozen=True, kw_only=True)
-class Config:
-    """Settings of one exact check.
+@settings
+class CubeConfig:
+    r"""Settings of one exact check.
 
     Args:
-        D, k: dimension of the cube and size of the parities.
-        size: N, number of features or of queries.
+        D: dimension of the cube, at most 14 because all its points are listed.
+        k: size of the parities.
+        size: :math:`N`, number of features or of queries.
         kind: "rf" (hidden units), "ntk" (all gradient features of size/(D + 2) units) or "linear" (inputs).
         bias_ratio: sd of the biases over sd of the weights, the paper's 1/k when None.
-        tolerance: tau of the statistical queries.
+        tolerance: :math:`\tau` of the statistical queries.
         sets: parities for which the best fit is classified.
     """
 
-    D: int
-    k: int
-    size: int
+    D: Annotated[int, Interval(ge=1, le=14)]
+    k: Count
+    size: Count
     kind: Literal["rf", "ntk", "linear"] = "rf"
-    bias_ratio: float | None = None
-    tolerance: float = 0.1
-    sets: int = 8
+    bias_ratio: NonNegative | None = None
+    tolerance: Positive = 0.1
+    sets: Count = 8
 
     def __post_init__(self) -> None:
-        for name in ("D", "k", "size", "sets"):
-            require_integer(getattr(self, name), name, "Config", minimum=1)
-        if self.D > 14:
-            raise ValueError(f"`D` of `Config` must be at most 14 (the whole cube is listed), got {self.D}.")
         if self.k > self.D:
-            raise ValueError(f"`k` of `Config` must be at most `D` = {self.D}, got {self.k}.")
-        require_number(self.tolerance, "tolerance", "Config", positive=True)
-        if self.bias_ratio is not None:
-            require_number(self.bias_ratio, "bias_ratio", "Config", minimum=0)
-        require_settings(self)
+            owner = type(self).__name__
+            raise ValueError(f"`k` of `{owner}` must be at most `D` = {self.D}, got {self.k}.")
 
     @property
     def sd_b(self) -> float:
@@ -53,10 +52,61 @@ class Config:
         return 1 / self.k if self.bias_ratio is None else self.bias_ratio
 
 
-def draw_features(config: Config, z: Tensor, generator: torch.Generator) -> Tensor:
-    """(2^D, N) features in [-1, 1] of every point of the cube, for a net drawn without looking at labels.
+@dataclass(frozen=True, kw_only=True)
+class CubeResult:
+    r"""Features and queries fixed before, against all parities of k coordinates.
 
-    Inputs are z/sqrt(D), of length one, as normalised data have; NTK features are divided by their bound.
+    Args:
+        features: how many there are.
+        rank: dimension of their span.
+        sets: number of parities.
+        explained_mean: share of a parity in the span (:math:`R^2`), mean over parities.
+        explained_max: the largest share.
+        explained_bound: rank over sets, no mean share is larger.
+        fit_accuracy: of the best fit to a few parities, over the whole cube.
+        strength_mean: :math:`|E[y \Psi]|`, mean over parities.
+        strength_min: the smallest.
+        strength_bound: by Parseval, on average over parities.
+        query_floor: of Theorem 4.
+        seen_by_one: most parities that one query tells from noise.
+        seen_bound: :math:`1/\tau^2`.
+        seen_share: share of the parities that any query tells from noise.
+        effort: see `effort`.
+        queries: numbers of queries.
+        best_correlation: largest correlation with a parity among the first q queries, mean over parities.
+        best_correlation_bound: :math:`\sqrt{q / \text{sets}}`.
+    """
+
+    features: int
+    rank: int
+    sets: int
+    explained_mean: float
+    explained_max: float
+    explained_bound: float
+    fit_accuracy: float
+    strength_mean: float
+    strength_min: float
+    strength_bound: float
+    query_floor: float
+    seen_by_one: int
+    seen_bound: float
+    seen_share: float
+    effort: float
+    queries: list[int]
+    best_correlation: list[float]
+    best_correlation_bound: list[float]
+
+
+def draw_features(config: CubeConfig, z: Tensor, generator: torch.Generator) -> Tensor:
+    r"""Return features (2^D, N) in [-1, 1] of every point of the cube, drawn without looking at labels.
+
+    Inputs are :math:`z/\sqrt D`, of length one, as normalised data have; NTK features are divided by their
+    bound.
+
+    Args:
+        config: which features.
+        z: (2^D, D) points.
+        generator: draws the net.
     """
     x = z / math.sqrt(config.D)
     if config.kind == "linear":
@@ -73,8 +123,17 @@ def draw_features(config: Config, z: Tensor, generator: torch.Generator) -> Tens
     return torch.cat([phi(pre), gate, inputs], dim=1)
 
 
-def run(config: Config, generator: torch.Generator) -> dict[str, Any]:
-    """How much of the parities of size k the span of the features holds, and the bound for its mean."""
+def run(config: CubeConfig, generator: torch.Generator) -> CubeResult:
+    """Return how much of the parities of size k the features hold, in their span and one by one.
+
+    Taken as statistical queries in [-1, 1], each feature has, by Parseval, a correlation of at least tau
+    with at most 1/tau^2 parities; all others get the answer 0, and after q queries the learner cannot tell
+    the remaining ones apart.
+
+    Args:
+        config: settings of the check.
+        generator: draws the features, and which parities are fitted.
+    """
     z = cube(config.D)
     H = draw_features(config, z, generator)
     rows = sets_of_size(config.D, config.k)
@@ -85,45 +144,33 @@ def run(config: Config, generator: torch.Generator) -> dict[str, Any]:
     chosen = rows[torch.randperm(len(rows), generator=generator)[: config.sets]]
     fits = [_fit_accuracy(basis, z, int(row)) for row in chosen]
     strength = torch.linalg.vector_norm(correlation, dim=1)
-    return {
-        "features": H.shape[1],
-        "rank": basis.shape[1],
-        "sets": len(rows),
-        "explained_mean": float(explained.mean()),
-        "explained_max": float(explained.max()),
-        "explained_bound": min(1.0, basis.shape[1] / len(rows)),
-        "fit_accuracy": sum(fits) / len(fits),
-        "strength_mean": float(strength.mean()),
-        "strength_min": float(strength.min()),
-        "strength_bound": math.sqrt(energy / len(rows)),
-        **_queries(config, correlation),
-    }
-
-
-def _queries(config: Config, correlation: Tensor) -> dict[str, Any]:
-    """The features as statistical queries: how many parities each of them can tell from noise.
-
-    By Parseval a query in [-1, 1] has correlation >= tau with at most 1/tau^2 parities; all others get the
-    answer 0, and after q queries the learner cannot tell the remaining ones apart.
-    """
     size = correlation.abs()
     seen = size >= config.tolerance
-    total = len(correlation)
-    counts = sorted({q for q in (1, 4, 16, 64, 256, 1024) if q < size.shape[1]} | {size.shape[1]})
-    return {
-        "query_floor": query_floor(config.D, config.k),
-        "seen_by_one": int(seen.sum(dim=0).max()),
-        "seen_bound": 1 / config.tolerance**2,
-        "seen_share": float(seen.any(dim=1).double().mean()),
-        "effort": effort(size),
-        "queries": counts,
-        "best_correlation": [float(size[:, :q].amax(dim=1).mean()) for q in counts],
-        "best_correlation_bound": [min(1.0, math.sqrt(q / total)) for q in counts],
-    }
+    counts = sorted({q for q in QUERIES if q < size.shape[1]} | {size.shape[1]})
+    return CubeResult(
+        features=H.shape[1],
+        rank=basis.shape[1],
+        sets=len(rows),
+        explained_mean=float(explained.mean()),
+        explained_max=float(explained.max()),
+        explained_bound=min(1.0, basis.shape[1] / len(rows)),
+        fit_accuracy=sum(fits) / len(fits),
+        strength_mean=float(strength.mean()),
+        strength_min=float(strength.min()),
+        strength_bound=math.sqrt(energy / len(rows)),
+        query_floor=query_floor(config.D, config.k),
+        seen_by_one=int(seen.sum(dim=0).max()),
+        seen_bound=1 / config.tolerance**2,
+        seen_share=float(seen.any(dim=1).double().mean()),
+        effort=effort(size),
+        queries=counts,
+        best_correlation=[float(size[:, :q].amax(dim=1).mean()) for q in counts],
+        best_correlation_bound=[min(1.0, math.sqrt(q / len(rows))) for q in counts],
+    )
 
 
 def effort(size: Tensor) -> float:
-    """Smallest max(q, 1/tau) at which the first q queries of tolerance tau tell all parities apart.
+    r"""Return the smallest :math:`\max(q, 1/\tau)` at which q queries of tolerance tau tell parities apart.
 
     To do so they must see every parity but one. Asking for the parities themselves takes one query each.
 
@@ -134,6 +181,7 @@ def effort(size: Tensor) -> float:
     """
     if len(size) < 2:
         return float(len(size))
+    # The second smallest over parities: one of them may stay unseen.
     tau = size.cummax(dim=1).values.kthvalue(2, dim=0).values
     count = torch.arange(1, size.shape[1] + 1, dtype=size.dtype)
     return min(float(len(size)), float(torch.maximum(count, 1 / tau).min()))
@@ -155,7 +203,7 @@ def _fit_accuracy(basis: Tensor, z: Tensor, row: int) -> float:
     return float((margin > 1e-9).double().mean() + (margin.abs() <= 1e-9).double().mean() / 2)
 
 
-_BASE = Config(D=10, k=5, size=64)
+_BASE = CubeConfig(D=10, k=5, size=64)
 
 CUBE = Experiment(
     name="features.cube",

@@ -1,62 +1,90 @@
 """Double descent of FC(m) with squares, and the size at which a student fits a teacher's labels best."""
 
+import math
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import torch
 from torch import Tensor
 
-from karat.core.checks import require_integer, require_number, require_settings
-from karat.data.images import available
+from karat.core.ranges import Count, NonNegative, Positive, settings
 from karat.nets.convnets import QuadraticNets
 from karat.papers.features.experiments.teachers import (
     Originals,
     classical_minimum,
+    digits_source,
     draw_injected,
     load_originals,
     predictions,
     train_teacher,
 )
 from karat.study.experiment import Experiment, Preset
+from karat.study.result import Undefined
 from karat.training.images.classification import Classification, cross_entropy
 
 
 @dataclass(frozen=True, kw_only=True)
-class Config:
-    """Settings of one curve.
+@settings
+class DescentConfig:
+    r"""Settings of one curve over the size of the net.
 
     Args:
         source: digits.
-        inputs: "original" images with their labels, or "gaussian" inputs labelled by a teacher FC(teacher)
+        inputs: "original" images with their labels, or "gaussian" inputs labelled by a teacher that was
             trained on the images.
-        sizes: hidden units, trained side by side.
+        teacher: its size, FC(teacher).
+        sizes: hidden units, three or more increasing sizes that are trained side by side.
         n: training inputs.
-        epochs, lr, batch_size: of Adam.
-        confidence: lambda of the teacher's regulariser.
+        epochs: of Adam.
+        lr: of Adam.
+        batch_size: of Adam.
+        confidence: :math:`\lambda` of the teacher's regulariser.
     """
 
     source: Literal["digits", "mnist"] = "digits"
     inputs: Literal["original", "gaussian"] = "original"
-    teacher: int = 9
-    sizes: tuple[int, ...] = (3, 5, 9, 15, 25, 40)
-    n: int = 8000
-    epochs: int = 40
-    lr: float = 2e-3
-    batch_size: int = 128
-    confidence: float = 0.5
+    teacher: Count = 9
+    sizes: tuple[Count, ...] = (3, 5, 9, 15, 25, 40)
+    n: Count = 8000
+    epochs: Count = 40
+    lr: Positive = 2e-3
+    batch_size: Count = 128
+    confidence: NonNegative = 0.5
 
     def __post_init__(self) -> None:
-        for name in ("teacher", "n", "epochs", "batch_size"):
-            require_integer(getattr(self, name), name, "Config", minimum=1)
-        require_number(self.lr, "lr", "Config", positive=True)
-        require_number(self.confidence, "confidence", "Config", minimum=0)
-        require_settings(self)
-        if len(self.sizes) < 3 or self.sizes[0] < 1 or list(self.sizes) != sorted(set(self.sizes)):
-            raise ValueError(f"`sizes` of `Config` must be three or more increasing sizes, got {self.sizes}.")
+        if len(self.sizes) < 3 or list(self.sizes) != sorted(set(self.sizes)):
+            owner = type(self).__name__
+            raise ValueError(
+                f"`sizes` of `{owner}` must be three or more increasing sizes, got {self.sizes}."
+            )
 
 
-def run(config: Config, generator: torch.Generator) -> dict[str, Any]:
-    """Test loss and accuracy over the size, and the minimum of the classical regime."""
+@dataclass(frozen=True, kw_only=True)
+class DescentResult:
+    """Test loss and accuracy over the size.
+
+    Args:
+        sizes: hidden units.
+        test_loss: cross-entropy of each size.
+        test: accuracy of each size.
+        minimum: size at the first local minimum of the test loss.
+        inputs_used: training inputs there were.
+    """
+
+    sizes: list[int]
+    test_loss: list[float]
+    test: list[float]
+    minimum: Annotated[float, Undefined("the test loss has no minimum inside the sizes that were tried")]
+    inputs_used: int
+
+
+def run(config: DescentConfig, generator: torch.Generator) -> DescentResult:
+    """Train nets of all sizes; their test loss, accuracy, and the minimum of the classical regime.
+
+    Args:
+        config: settings of the curve.
+        generator: draws images, inputs, starts and batches.
+    """
     data = load_originals(config.source, config.n, generator, flat=True)
     if config.inputs == "gaussian":
         data = _relabelled(config, data, generator)
@@ -67,35 +95,32 @@ def run(config: Config, generator: torch.Generator) -> dict[str, Any]:
     with torch.no_grad():
         losses = cross_entropy(nets(data.x_test), data.labels_test).tolist()
     right = predictions(nets, data.x_test) == data.labels_test
-    found = classical_minimum(config.sizes, losses)
-    return {
-        "sizes": list(config.sizes),
-        "test_loss": losses,
-        "test": right.double().mean(dim=1).tolist(),
-        "minimum": found,
-        "inputs_used": len(data.x),
-    }
+    minimum = classical_minimum(config.sizes, losses)
+    return DescentResult(
+        sizes=list(config.sizes),
+        test_loss=losses,
+        test=right.double().mean(dim=1).tolist(),
+        minimum=math.nan if minimum is None else minimum,
+        inputs_used=len(data.x),
+    )
 
 
-def _relabelled(config: Config, data: Originals, generator: torch.Generator) -> Originals:
+def _relabelled(config: DescentConfig, data: Originals, generator: torch.Generator) -> Originals:
     """Gaussian inputs, as many as there are images, with the labels of a regularised teacher."""
-    fresh = [draw_injected("gaussian", data.x, n, generator, train=True) for n in (len(data.x), 4000)]
+    # Students are tested on new Gaussian inputs too: after the teacher's training no image is used.
+    train, test = (draw_injected("gaussian", data.x, n, generator, train=True) for n in (len(data.x), 4000))
     teacher = QuadraticNets((config.teacher,), data.x.shape[1], data.classes, generator=generator)
     steps = 5 * max(1, len(data.x) // config.batch_size)
     plan = Classification(steps=steps, lr=3e-3, batch_size=config.batch_size)
-    train_teacher(teacher, data, fresh[0], plan, config.confidence, generator)
+    train_teacher(teacher, data, train, plan, config.confidence, generator)
 
     def labels(x: Tensor) -> Tensor:
         return predictions(teacher, x)[0]
 
-    return Originals(fresh[0], labels(fresh[0]), fresh[1], labels(fresh[1]))
+    return Originals(train, labels(train), test, labels(test))
 
 
-def _source() -> Literal["digits", "mnist"]:
-    return "mnist" if available("mnist") else "digits"
-
-
-_BASE = Config(source=_source())
+_BASE = DescentConfig(source=digits_source())
 _CURVES: tuple[dict[str, Any], ...] = (
     {"inputs": "original"},
     *({"inputs": "gaussian", "teacher": size} for size in (9, 50, 500)),
@@ -121,5 +146,4 @@ FIG26 = Experiment(
         ),
     },
     run=run,
-    undefined={"minimum": "the test loss has no minimum inside the sizes that were tried"},
 )

@@ -2,15 +2,15 @@
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any
 
 import torch
 from torch import Tensor
 
-from karat.core.checks import require_number
+from karat.core.ranges import Positive
 from karat.papers.features.bounds import kernel_floor, rbf_parity_eigenvalue
-from karat.papers.features.experiments.learning import Config, draw
+from karat.papers.features.experiments.learning import draw
 from karat.papers.features.experiments.scores import accuracy, hinge
+from karat.papers.features.experiments.settings import LearningConfig
 from karat.study.experiment import Experiment, Preset
 from karat.training.fixed_features import kernel_ridge
 
@@ -18,18 +18,44 @@ RIDGES = (1e-3, 1e-2, 1e-1, 1.0)
 
 
 @dataclass(frozen=True, kw_only=True)
-class KernelConfig(Config):
-    """Settings of a kernel machine; bandwidth: of exp(-|x - x'|^2 / (2 bandwidth^2)) on inputs |x| ~ 1."""
+class KernelConfig(LearningConfig):
+    r"""Settings of a kernel machine on patterns.
 
-    bandwidth: float = 1.0
+    Args:
+        bandwidth: :math:`h` of :math:`\exp(-|x - x'|^2 / (2 h^2))`, on inputs :math:`|x| \approx 1`.
+    """
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        require_number(self.bandwidth, "bandwidth", "KernelConfig", positive=True)
+    bandwidth: Positive = 1.0
 
 
-def run(config: KernelConfig, generator: torch.Generator) -> dict[str, Any]:
-    """Kernel ridge regression, ridge chosen on the validation sample; hinge loss against its floor."""
+@dataclass(frozen=True, kw_only=True)
+class KernelResult:
+    r"""A fitted kernel machine and the floor under its hinge loss.
+
+    Args:
+        test: accuracy.
+        hinge: test hinge loss.
+        coin_hinge: hinge loss on the coins of the test sample.
+        rkhs_norm: :math:`L`, of the fitted function.
+        eigenvalue: :math:`\lambda_k`, of the kernel at the parities of k patterns.
+        floor: :math:`p_o (1 - L \sqrt{\lambda_k})`.
+    """
+
+    test: float
+    hinge: float
+    coin_hinge: float
+    rkhs_norm: float
+    eigenvalue: float
+    floor: float
+
+
+def run(config: KernelConfig, generator: torch.Generator) -> KernelResult:
+    """Fit kernel ridge regression, ridge chosen on the validation sample; hinge loss against its floor.
+
+    Args:
+        config: settings of the run.
+        generator: draws the samples.
+    """
     problem = draw(config, generator)
     train, validation, test = problem.train, problem.validation, problem.test
     kernel = _rbf(train.x, train.x, config.bandwidth)
@@ -39,21 +65,22 @@ def run(config: KernelConfig, generator: torch.Generator) -> dict[str, Any]:
     alpha = alphas[losses.index(min(losses))]
     f = _rbf(test.x, train.x, config.bandwidth) @ alpha
     norm = math.sqrt(float(alpha @ kernel @ alpha))
+    # Inputs are patterns over scale: two that differ in one pattern are 1/scale apart.
     overlap = math.exp(-1 / (2 * (config.bandwidth * problem.scale) ** 2))
     eigenvalue = rbf_parity_eigenvalue(config.D, config.k, overlap)
     coins = test.component == 0
-    return {
-        "test": accuracy(f, test.y),
-        "hinge": hinge(f, test.y),
-        "coin_hinge": hinge(f[coins], test.y[coins]),
-        "rkhs_norm": norm,
-        "eigenvalue": eigenvalue,
-        "floor": kernel_floor(config.p_o, eigenvalue, norm),
-    }
+    return KernelResult(
+        test=accuracy(f, test.y),
+        hinge=hinge(f, test.y),
+        coin_hinge=hinge(f[coins], test.y[coins]),
+        rkhs_norm=norm,
+        eigenvalue=eigenvalue,
+        floor=kernel_floor(config.p_o, eigenvalue, norm),
+    )
 
 
 def _rbf(x: Tensor, other: Tensor, bandwidth: float) -> Tensor:
-    """exp(-|x - x'|^2 / (2 bandwidth^2)), in double precision."""
+    r""":math:`\exp(-|x - x'|^2 / (2 h^2))`, in double precision."""
     return torch.exp(torch.cdist(x.double(), other.double()).square() / (-2 * bandwidth**2))
 
 

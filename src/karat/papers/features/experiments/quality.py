@@ -1,7 +1,7 @@
 """Lemma 23 without learning rates: what the best classifier reaches on the features of every stage."""
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Annotated
 
 import torch
 from torch import Tensor
@@ -9,52 +9,113 @@ from torch import Tensor
 from karat.core.activations import TruncatedRelu
 from karat.core.checks import require_integer
 from karat.papers.features.experiments.learning import (
-    Config,
-    Problem,
+    LearningProblem,
     Stages,
     draw,
     learn_features,
     rescaled_one_step,
 )
-from karat.papers.features.experiments.methods import train_method
-from karat.probes.feature_quality import BestClassifier, smallest_hinge, smallest_weights
+from karat.papers.features.experiments.settings import LearningConfig
+from karat.papers.features.experiments.train_methods import train_method
+from karat.probes.feature_quality import smallest_hinge, smallest_weights
 from karat.reductions.span.pattern_space import PatternNet
 from karat.study.experiment import Experiment, Preset
+from karat.study.result import Undefined
 
 
 @dataclass(frozen=True, kw_only=True)
-class QualityConfig(Config):
-    """Settings of a run with a linear program on n_program training samples; final: train the network too."""
+class QualityConfig(LearningConfig):
+    """Settings of a run with linear programs.
+
+    Args:
+        n_program: training samples of the programs, at least two more than neurons.
+        final: whether the network is trained to its end too.
+    """
 
     n_program: int = 1000
     final: bool = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        require_integer(self.n_program, "n_program", "QualityConfig", minimum=2 * self.pairs + 2)
+        require_integer(self.n_program, "n_program", type(self).__name__, minimum=2 * self.pairs + 2)
 
 
-def run(config: QualityConfig, generator: torch.Generator) -> dict[str, Any]:
-    """Smallest hinge loss after the start, step one (as it is and rescaled), step two and at the end."""
+@dataclass(frozen=True, kw_only=True)
+class Quality:
+    """The best linear classifier on the features of a stage.
+
+    Args:
+        loss: its hinge loss on the samples of the program, the smallest possible.
+        test_loss: its hinge loss on the test sample.
+        test_error: its test error.
+        features: number of features that are no constants.
+        largest_weight: smallest |a|_inf with which some classifier has hinge loss zero.
+    """
+
+    loss: float
+    test_loss: float
+    test_error: float
+    features: int
+    largest_weight: Annotated[
+        float, Undefined("infinite where no weights classify all samples with hinge loss zero")
+    ]
+
+
+@dataclass(frozen=True, kw_only=True)
+class QualityResult:
+    """What the best classifier reaches at every stage.
+
+    Args:
+        start: on random features.
+        step1: after the first step.
+        step1_rescaled: with the directions of step one and the lengths of step two.
+        step2: after the second step.
+        linear_hinge: smallest hinge loss of a linear function of the count.
+        end: on the trained network's features, if it was trained.
+    """
+
+    start: Quality
+    step1: Quality
+    step1_rescaled: Quality
+    step2: Quality
+    linear_hinge: float
+    end: Quality | None = None
+
+    @property
+    def stages(self) -> dict[str, Quality]:
+        """The stages that were looked at, by the names of the fields."""
+        named = {
+            "start": self.start,
+            "step1": self.step1,
+            "step1_rescaled": self.step1_rescaled,
+            "step2": self.step2,
+        }
+        return named if self.end is None else {**named, "end": self.end}
+
+
+def run(config: QualityConfig, generator: torch.Generator) -> QualityResult:
+    """Solve for the smallest hinge loss at the start, after each step (one also rescaled) and at the end.
+
+    Args:
+        config: settings of the run.
+        generator: draws data, start and batches.
+    """
     problem = draw(config, generator)
     stages = learn_features(config, problem)
-    nets = {
-        "start": stages.start,
-        "step1": stages.one,
-        "step1_rescaled": rescaled_one_step(stages),
-        "step2": stages.two,
-    }
-    if config.final:
-        nets["end"] = _trained(config, problem, stages, generator)
-    values: dict[str, Any] = {}
-    for name, net in nets.items():
-        values |= _quality(config, name, net, problem)
-    values["linear_hinge"] = _linear(problem, config).loss
-    return values
+    end = _trained(config, problem, stages, generator) if config.final else None
+    # Partners of a pair have equal features before training: one half holds all of them.
+    return QualityResult(
+        start=_quality(config, stages.start, problem, distinct=config.pairs),
+        step1=_quality(config, stages.one, problem),
+        step1_rescaled=_quality(config, rescaled_one_step(stages), problem),
+        step2=_quality(config, stages.two, problem),
+        linear_hinge=_linear_hinge(config, problem),
+        end=None if end is None else _quality(config, end, problem),
+    )
 
 
 def _trained(
-    config: QualityConfig, problem: Problem, stages: Stages, generator: torch.Generator
+    config: QualityConfig, problem: LearningProblem, stages: Stages, generator: torch.Generator
 ) -> PatternNet:
     net = train_method(config, "network", problem, stages, generator).net
     assert net is not None
@@ -62,33 +123,38 @@ def _trained(
 
 
 def features(net: PatternNet, x: Tensor) -> Tensor:
-    """Truncated-ReLU features in double precision, for weights of any scale."""
+    """Return truncated-ReLU features (n, m) in double precision, for weights of any scale.
+
+    Args:
+        net: whose hidden layer.
+        x: (n, D) inputs.
+    """
     assert net.net.b is not None
     return TruncatedRelu()(x.double() @ net.net.W.double().T + net.net.b.double())
 
 
-def _quality(config: QualityConfig, name: str, net: PatternNet, problem: Problem) -> dict[str, Any]:
+def _quality(
+    config: QualityConfig, net: PatternNet, problem: LearningProblem, distinct: int | None = None
+) -> Quality:
+    """The program on the first `distinct` features, all of them by default."""
     train, test = problem.train.take(slice(0, config.n_program)), problem.test
     H = features(net, train.x)
-    best = smallest_hinge(H[:, : config.pairs] if name == "start" else H, train.y)
-    if name == "start":  # partners have equal features
-        on_test = features(net, test.x)[:, : config.pairs]
-    else:
-        on_test = features(net, test.x)
-    margin = torch.from_numpy(best.output(on_test)) * test.y.double()
-    return {
-        f"{name}_loss": best.loss,
-        f"{name}_test_loss": float((1 - margin).clamp_min(0).mean()),
-        f"{name}_test_error": float((margin <= 0).double().mean()),
-        f"{name}_features": best.rank,
-        f"{name}_largest_weight": smallest_weights(H, train.y) if best.loss < 1e-9 else float("inf"),
-    }
+    best = smallest_hinge(H[:, :distinct], train.y)
+    margin = torch.from_numpy(best.output(features(net, test.x)[:, :distinct])) * test.y.double()
+    return Quality(
+        loss=best.loss,
+        test_loss=float((1 - margin).clamp_min(0).mean()),
+        test_error=float((margin <= 0).double().mean()),
+        features=best.rank,
+        # Both halves, since a weight on each of two equal features is half as large.
+        largest_weight=smallest_weights(H, train.y) if best.loss < 1e-9 else float("inf"),
+    )
 
 
-def _linear(problem: Problem, config: QualityConfig) -> BestClassifier:
-    """The best linear function of the count itself, what tiny (unkinked) features can express at most."""
+def _linear_hinge(config: QualityConfig, problem: LearningProblem) -> float:
+    """Of the best linear function of the count, all that tiny (unkinked) features can express."""
     train = problem.train.take(slice(0, config.n_program))
-    return smallest_hinge((train.x.double() @ problem.direction).unsqueeze(1), train.y)
+    return smallest_hinge((train.x.double() @ problem.direction).unsqueeze(1), train.y).loss
 
 
 _BASE = QualityConfig(
@@ -116,8 +182,4 @@ LEM23 = Experiment(
         ),
     },
     run=run,
-    undefined={
-        f"{stage}_largest_weight": "infinite where no weights classify all samples with hinge loss zero"
-        for stage in ("start", "step1", "step1_rescaled", "step2", "end")
-    },
 )

@@ -7,15 +7,32 @@ from torch import Tensor
 
 
 def accuracy(f: Tensor, y: Tensor) -> float:
-    """Share of points with sign(f) = y, reading sign(0) as +1: a net that is zero gives a constant answer."""
+    """Return the share of points with sign(f) = y, reading sign(0) as +1.
+
+    A net that is zero everywhere then gives a constant answer, not an error on every point.
+
+    Args:
+        f: (n,) outputs.
+        y: (n,) labels.
+    """
     return float(((f >= 0) == (y > 0)).double().mean())
 
 
 def hinge(f: Tensor, y: Tensor) -> float:
-    """Mean hinge loss."""
+    r"""Return the mean hinge loss :math:`E \max(0, 1 - y f)`.
+
+    Args:
+        f: (n,) outputs.
+        y: (n,) labels.
+    """
     return float((1 - y * f).clamp_min(0).double().mean())
 
 
 def outputs(output: Callable[[Tensor], Tensor], x: Tensor) -> Tensor:
-    """Outputs in chunks."""
-    return torch.cat([output(part) for part in x.split(8192)])
+    """Return the outputs on x, computed in chunks so that hidden layers of all points need no memory.
+
+    Args:
+        output: inputs (n, d) -> outputs, one row per input.
+        x: (n, d).
+    """
+    return torch.cat([output(chunk) for chunk in x.split(8192)])

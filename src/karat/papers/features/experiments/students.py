@@ -1,30 +1,35 @@
 """The same labelling function on inputs with and without structure: how a student learns each part."""
 
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import torch
+from annotated_types import Ge
 from torch import Tensor, nn
 
-from karat.core.checks import require_integer, require_number, require_settings
+from karat.core.ranges import Count, NonNegative, Positive, Share, settings
 from karat.data.images import available
 from karat.papers.features.experiments.teachers import (
     Originals,
     build,
+    digits_source,
     draw_injected,
     load_originals,
     predictions,
     train_teacher,
 )
 from karat.study.experiment import Experiment, Preset
+from karat.study.result import Spread
 from karat.training.images.classification import Classification
 
-PARTS = ("original", "injected")
+Part = Literal["original", "injected"]
+"""Of the inputs: images, or what replaces some of them."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Config:
-    """Settings of one mixture of original and injected inputs.
+@settings
+class StudentsConfig:
+    r"""Settings of one mixture of original and injected inputs.
 
     Args:
         source: original images.
@@ -36,59 +41,120 @@ class Config:
         n: inputs of the student's training set.
         steps: of the student.
         teacher_steps: of the teacher.
-        lr, batch_size: of Adam.
-        confidence: lambda of the teacher's regulariser.
+        lr: of Adam.
+        batch_size: of Adam.
+        confidence: :math:`\lambda` of the teacher's regulariser.
         side: resolution, None for that of the set.
         n_test: inputs per part of the test.
+        evaluations: how often the student is looked at after its start.
     """
 
     source: Literal["digits", "mnist", "cifar10", "svhn", "cifar10_pair", "svhn_pair"]
     injected: Literal["gaussian", "tiny_imagenet"] = "gaussian"
-    alpha: float = 0.5
+    alpha: Share = 0.5
     net: Literal["fc", "resnet"] = "fc"
-    teacher: int
-    students: tuple[int, ...]
-    n: int
-    steps: int
-    teacher_steps: int
-    lr: float = 3e-3
-    batch_size: int = 128
-    confidence: float = 0.5
-    side: int | None = None
-    n_test: int = 2000
-    evaluations: int = 8
+    teacher: Count
+    students: tuple[Count, ...]
+    n: Count
+    steps: Count
+    teacher_steps: Count
+    lr: Positive = 3e-3
+    batch_size: Count = 128
+    confidence: NonNegative = 0.5
+    side: Annotated[int, Ge(8)] | None = None
+    n_test: Count = 2000
+    evaluations: Annotated[int, Ge(2)] = 8
 
     def __post_init__(self) -> None:
-        for name in ("teacher", "n", "steps", "teacher_steps", "batch_size", "n_test"):
-            require_integer(getattr(self, name), name, "Config", minimum=1)
-        require_integer(self.evaluations, "evaluations", "Config", minimum=2)
-        require_number(self.alpha, "alpha", "Config", minimum=0, maximum=1)
+        owner = type(self).__name__
         if round(self.alpha * self.n) >= self.n:
             raise ValueError(
-                f"`alpha` of `Config` must leave at least one of `n` = {self.n} original images to the "
+                f"`alpha` of `{owner}` must leave at least one of `n` = {self.n} original images to the "
                 f"control, got {self.alpha:g}."
             )
-        require_number(self.lr, "lr", "Config", positive=True)
-        require_number(self.confidence, "confidence", "Config", minimum=0)
-        require_settings(self)
-        for size in self.students:
-            require_integer(size, "students", "Config", minimum=1)
-        if self.side is not None:
-            require_integer(self.side, "side", "Config", minimum=8)
         if not self.students or (self.net == "resnet" and len(self.students) > 1):
             raise ValueError(
-                f"`students` of `Config` must be one size for net=resnet and at least one for net=fc, "
+                f"`students` of `{owner}` must be one size for net=resnet and at least one for net=fc, "
                 f"got {self.students}."
             )
         if self.injected == "tiny_imagenet" and self.net == "fc":
-            raise ValueError("`injected` of `Config` can be tiny_imagenet only for net=resnet (RGB images).")
+            raise ValueError(
+                f"`injected` of `{owner}` can be tiny_imagenet only for net=resnet (RGB images)."
+            )
 
 
-def run(config: Config, generator: torch.Generator) -> dict[str, Any]:
-    """Train teacher and student; agreement with the teacher on each part over the student's steps.
+@dataclass(frozen=True, kw_only=True)
+class Agreement:
+    """Share of test inputs on which a student agrees with the teacher, over its steps.
 
-    The control is a student of the same size on as many original images as the mixture has, with the same
+    Args:
+        original: on original images.
+        injected: on injected inputs.
+        original_final: the last of `original`.
+        injected_final: the last of `injected`.
+    """
+
+    original: list[float]
+    injected: list[float]
+    original_final: float
+    injected_final: float
+
+    def final(self, part: Part) -> float:
+        """Return the agreement on one part at the end."""
+        return self.original_final if part == "original" else self.injected_final
+
+
+@dataclass(frozen=True, kw_only=True)
+class StudentCurves:
+    """Students of all sizes on one training set.
+
+    Args:
+        steps: at which they were looked at.
+        students: size -> agreement with the teacher.
+    """
+
+    steps: list[int]
+    students: Annotated[dict[int, Agreement], Spread()]
+
+
+@dataclass(frozen=True, kw_only=True)
+class StudentsResult:
+    """How students learn both parts of a mixture.
+
+    Args:
+        teacher_test: accuracy of the teacher on the original test images.
+        class_share_min: share of the class that the teacher gives least to injected inputs.
+        class_share_max: share of the class that it gives most.
+        majority_original: share of the class that it gives most to original test images.
+        mixture: students of the mixture.
+        control: students of its original images only, with the same teacher's labels.
+    """
+
+    teacher_test: float
+    class_share_min: float
+    class_share_max: float
+    majority_original: float
+    mixture: StudentCurves
+    control: StudentCurves
+
+
+@dataclass(frozen=True, eq=False)
+class _TestInputs:
+    """Inputs of both parts with the teacher's labels."""
+
+    inputs: dict[Part, Tensor]
+    labels: dict[Part, Tensor]
+
+
+def run(config: StudentsConfig, generator: torch.Generator) -> StudentsResult:
+    """Train teacher and students; agreement with the teacher on each part over the students' steps.
+
+    The control is a student of the same size on the original images of the mixture alone, with the same
     teacher's labels.
+
+    Args:
+        config: settings of the mixture.
+        generator: draws images, inputs, starts and batches.
     """
     flat = config.net == "fc"
     data = load_originals(config.source, config.n, generator, flat=flat, side=config.side)
@@ -96,69 +162,74 @@ def run(config: Config, generator: torch.Generator) -> dict[str, Any]:
     teacher = build(config.net, (config.teacher,), data, generator)
     plan = Classification(steps=config.teacher_steps, lr=config.lr, batch_size=config.batch_size)
     train_teacher(teacher, data, pool, plan, config.confidence, generator)
-    tests = _tests(config, data, generator)
-    labels = {part: predictions(teacher, x)[0] for part, x in tests.items()}
+    test = _test_inputs(config, teacher, data, generator)
+    right = predictions(teacher, data.x_test)[0] == data.labels_test
+    share = torch.bincount(test.labels["injected"], minlength=data.classes) / len(test.labels["injected"])
     count = round(config.alpha * len(data.x))
-    kept = data.x[: len(data.x) - count]
-    mixture = torch.cat([kept, pool[:count]])
-    values = _teacher_values(teacher, data, pool, tests, labels)
-    for name, x in (("mixture", mixture), ("control", kept)):
-        student = build(config.net, config.students, data, generator)
-        curve = _learn(config, student, x, predictions(teacher, x)[0], tests, labels, generator)
-        values[f"{name}_steps"] = [step for step, _ in curve]
-        for index, size in enumerate(config.students):
-            for part in PARTS:
-                agreement = [measured[part][index] for _, measured in curve]
-                values[f"{name}_{size}_{part}"] = agreement
-                values[f"{name}_{size}_{part}_final"] = agreement[-1]
-    return values
+    originals = data.x[: len(data.x) - count]
+    mixture = torch.cat([originals, pool[:count]])
+    # The order matters: both draw from the generator.
+    on_mixture, on_originals = (
+        _learn(config, data, x, predictions(teacher, x)[0], test, generator) for x in (mixture, originals)
+    )
+    return StudentsResult(
+        teacher_test=float(right.double().mean()),
+        class_share_min=float(share.min()),
+        class_share_max=float(share.max()),
+        majority_original=float(torch.bincount(test.labels["original"]).max() / len(test.labels["original"])),
+        mixture=on_mixture,
+        control=on_originals,
+    )
 
 
-def _tests(config: Config, data: Originals, generator: torch.Generator) -> dict[str, Tensor]:
+def _test_inputs(
+    config: StudentsConfig, teacher: nn.Module, data: Originals, generator: torch.Generator
+) -> _TestInputs:
     injected = draw_injected(config.injected, data.x, config.n_test, generator, train=False)
     chosen = torch.randperm(len(data.x_test), generator=generator)[: config.n_test]
-    return {"original": data.x_test[chosen], "injected": injected}
-
-
-def _teacher_values(
-    teacher: nn.Module, data: Originals, pool: Tensor, tests: dict[str, Tensor], labels: dict[str, Tensor]
-) -> dict[str, Any]:
-    """Accuracy of the teacher, and how unequally it uses the classes on injected inputs."""
-    right = predictions(teacher, data.x_test)[0] == data.labels_test
-    share = torch.bincount(labels["injected"], minlength=data.classes) / len(tests["injected"])
-    return {
-        "teacher_test": float(right.double().mean()),
-        "class_share_min": float(share.min()),
-        "class_share_max": float(share.max()),
-        "majority_original": float(torch.bincount(labels["original"]).max() / len(labels["original"])),
-    }
+    inputs: dict[Part, Tensor] = {"original": data.x_test[chosen], "injected": injected}
+    return _TestInputs(inputs, {part: predictions(teacher, x)[0] for part, x in inputs.items()})
 
 
 def _learn(
-    config: Config,
-    student: nn.Module,
+    config: StudentsConfig,
+    data: Originals,
     x: Tensor,
     y: Tensor,
-    tests: dict[str, Tensor],
-    labels: dict[str, Tensor],
+    test: _TestInputs,
     generator: torch.Generator,
-) -> list[tuple[int, dict[str, list[float]]]]:
-    """Train the student(s); at each evaluation the agreement with the teacher, per part and size."""
+) -> StudentCurves:
+    """Train the student(s) on x with labels y; their agreement with the teacher at each evaluation."""
 
-    def observe(step: int, module: nn.Module) -> dict[str, list[float]]:
-        agree = {part: predictions(module, inputs) == labels[part] for part, inputs in tests.items()}
-        return {part: right.double().mean(dim=1).tolist() for part, right in agree.items()}
+    def observe(step: int, module: nn.Module) -> dict[Part, list[float]]:
+        agree = {part: predictions(module, x) == test.labels[part] for part, x in test.inputs.items()}
+        return {part: same.double().mean(dim=1).tolist() for part, same in agree.items()}
 
-    places = sorted({round(config.steps * i / config.evaluations) for i in range(config.evaluations + 1)})
+    student = build(config.net, config.students, data, generator)
+    steps = sorted({round(config.steps * i / config.evaluations) for i in range(config.evaluations + 1)})
     plan = Classification(steps=config.steps, lr=config.lr, batch_size=config.batch_size)
-    return plan.run(student, x, y, generator=generator, observe=observe, observe_at=places)
+    observed = plan.run(student, x, y, generator=generator, observe=observe, observe_at=steps)
+
+    def agreement(index: int) -> Agreement:
+        original, injected = (
+            [rates[part][index] for _, rates in observed] for part in ("original", "injected")
+        )
+        return Agreement(
+            original=original,
+            injected=injected,
+            original_final=original[-1],
+            injected_final=injected[-1],
+        )
+
+    return StudentCurves(
+        steps=[step for step, _ in observed],
+        students={size: agreement(index) for index, size in enumerate(config.students)},
+    )
 
 
-def _digits() -> Literal["digits", "mnist"]:
-    return "mnist" if available("mnist") else "digits"
-
-
-_FC = Config(source=_digits(), teacher=9, students=(9, 50), n=20_000, steps=1000, teacher_steps=600)
+_FC = StudentsConfig(
+    source=digits_source(), teacher=9, students=(9, 50), n=20_000, steps=1000, teacher_steps=600
+)
 
 FIG22 = Experiment(
     name="features.fig22",
@@ -190,7 +261,7 @@ FIG22 = Experiment(
 )
 
 # CIFAR-10 and SVHN hold 5,000 images each here; the paper trains on the full sets.
-_CNN = Config(
+_CNN = StudentsConfig(
     source="svhn",
     net="resnet",
     teacher=2,

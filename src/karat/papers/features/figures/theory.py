@@ -1,13 +1,18 @@
 """Figures of the lemmas and lower bounds: signal over samples, best classifiers, parities in fixed spans."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from matplotlib.axes import Axes
 
+from karat.papers.features.experiments.cube import CubeConfig, CubeResult
+from karat.papers.features.experiments.kernels import KernelConfig, KernelResult
+from karat.papers.features.experiments.quality import Quality, QualityConfig, QualityResult
+from karat.papers.features.experiments.settings import LearningConfig
+from karat.papers.features.experiments.signal import SignalResult
 from karat.study.drawing.picture import Picture
 from karat.study.drawing.style import INK, PALETTE, curve_with_band, finish, fit_to_seeds, new_figure
-from karat.study.record import Record
+from karat.study.run import Run, grouped, pivot
 
 STAGES = {
     "start": "start",
@@ -16,73 +21,74 @@ STAGES = {
     "step2": "two steps",
     "end": "end",
 }
+CubeRun = Run[CubeConfig, CubeResult]
 
 
-def draw_signal(records: Sequence[Record]) -> list[Picture]:
-    """Relevant over background part after each step against n, and what finite samples alone predict.
+def draw_signal(runs: Sequence[Run[LearningConfig, SignalResult]]) -> list[Picture]:
+    """Draw relevant over background part after each step against n, and what finite samples alone predict.
+
+    Args:
+        runs: those with p_o = 1/2 are drawn, if they have several n.
 
     Ref: features, Lem 6
     """
-    own = [r for r in records if r.status == "done" and r.config["p_o"] == 0.5]
-    sizes = sorted({r.config["n"] for r in own})
+    half = [run for run in runs if run.config.p_o == 0.5]
+    by_n = grouped(half, lambda run: run.config.n)
+    sizes = sorted(by_n)
     if len(sizes) < 2:
         return []
     figure, (ratio, noise) = new_figure(2)
     for ax in (ratio, noise):
         ax.set_xscale("log")
         ax.set_yscale("log")
-    for index, (name, label) in enumerate(
-        (("ratio_one", "after one step"), ("ratio_two", "after two steps"))
-    ):
-        curve_with_band(ratio, sizes, _by_seed(own, sizes, name), label, index=index)
+
+    def line(ax: Axes, value: Callable[[SignalResult], float], label: str, index: int = 0) -> None:
+        n, table = pivot(half, lambda run: run.config.n, lambda run: value(run.result))
+        curve_with_band(ax, list(n), table.tolist(), label, index=index)
+
+    line(ratio, lambda result: result.ratio_one, "after one step")
+    line(ratio, lambda result: result.ratio_two, "after two steps", 1)
     for ax in (ratio, noise):
         ax.set_xticks(sizes, [str(n) for n in sizes])
         ax.minorticks_off()
-    base = np.mean([r.values["ratio_one"] for r in own if r.config["n"] == sizes[0]])
+    base = np.mean([run.result.ratio_one for run in by_n[sizes[0]]])
     ratio.plot(sizes, base * np.sqrt(np.array(sizes) / sizes[0]), ":", color=INK, label=r"$\sqrt{n}$")
-    curve_with_band(noise, sizes, _by_seed(own, sizes, "background"), "background, measured")
-    predicted = [np.mean([r.values["background_sampling"] for r in own if r.config["n"] == n]) for n in sizes]
-    noise.plot(sizes, predicted, ":", color=INK, label="sampling noise alone")
-    curve_with_band(noise, sizes, _by_seed(own, sizes, "signal_error"), "error of the signal", index=1)
+    line(noise, lambda result: result.background, "background, measured")
+    sampling = [np.mean([run.result.background_sampling for run in by_n[n]]) for n in sizes]
+    noise.plot(sizes, sampling, ":", color=INK, label="sampling noise alone")
+    line(noise, lambda result: result.signal_error, "error of the signal", 1)
     finish(ratio, x="samples n", y="relevant / background", title="Quality of the neurons")
     finish(noise, x="samples n", y=r"relative to $\beta\gamma/\tilde\sigma$", title="After one step")
-    gain = np.mean([r.values["gain"] for r in own])
-    predicted_gain = np.mean([r.values["gain_predicted"] for r in own])
+    gain = np.mean([run.result.gain for run in half])
+    predicted_gain = np.mean([run.result.gain_predicted for run in half])
     caption = (
-        f"p_o = 1/2, {len({r.seed for r in own})} seeds. The second step gains a factor {gain:.2f} at "
+        f"p_o = 1/2, {len({run.seed for run in half})} seeds. The second step gains a factor {gain:.2f} at "
         f"every n; using all samples instead of the active ones predicts {predicted_gain:.2f}."
     )
     return [Picture("Signal and noise in the neurons", caption, figure)]
 
 
-def _by_seed(records: Sequence[Record], sizes: Sequence[int], name: str) -> list[list[float]]:
-    seeds = sorted({r.seed for r in records})
-    found = {(r.seed, r.config["n"]): float(r.values[name]) for r in records}
-    return [[found.get((seed, n), float("nan")) for n in sizes] for seed in seeds]
+def draw_quality(runs: Sequence[Run[QualityConfig, QualityResult]]) -> list[Picture]:
+    """Draw the smallest hinge loss of any linear classifier on the features of each stage, per setting.
 
-
-def draw_quality(records: Sequence[Record]) -> list[Picture]:
-    """Smallest hinge loss of any linear classifier on the features of each stage, per setting.
+    Args:
+        runs: of any p_o and n.
 
     Ref: features, Lem 23
     """
-    done = [r for r in records if r.status == "done"]
-    settings = sorted({(r.config["p_o"], r.config["n"]) for r in done}, reverse=True)
-    if not settings:
+    groups = grouped(runs, lambda run: (run.config.p_o, run.config.n))
+    if not groups:
         return []
     figure, (train, test) = new_figure(2, width=4.3, height=3.0)
     places = np.arange(len(STAGES))
-    width = 0.8 / len(settings)
-    for index, (p_o, n) in enumerate(settings):
-        group = [r for r in done if (r.config["p_o"], r.config["n"]) == (p_o, n)]
-        shift = (index - (len(settings) - 1) / 2) * width
-        for ax, ending in ((train, "loss"), (test, "test_error")):
-            means = [_mean(group, f"{stage}_{ending}") for stage in STAGES]
-            label = f"$p_o$ = {p_o:g}, n = {n}"
-            ax.bar(places + shift, means, width, color=PALETTE[index % len(PALETTE)], label=label)
-            for stage, place in zip(STAGES, places, strict=True):
-                values = [r.values[f"{stage}_{ending}"] for r in group if f"{stage}_{ending}" in r.values]
-                ax.plot([place + shift] * len(values), values, ".", color=INK, markersize=3)
+    width = 0.8 / len(groups)
+    for index, (p_o, n) in enumerate(sorted(groups, reverse=True)):
+        stages = [run.result.stages for run in groups[p_o, n]]
+        shift = (index - (len(groups) - 1) / 2) * width
+        label = f"$p_o$ = {p_o:g}, n = {n}"
+        color = PALETTE[index % len(PALETTE)]
+        _bars(train, stages, lambda quality: quality.loss, shift, width, color=color, label=label)
+        _bars(test, stages, lambda quality: quality.test_error, shift, width, color=color, label=label)
     for ax, y, title in (
         (train, "smallest hinge loss", "In the sample"),
         (test, "test error", "On new points"),
@@ -99,86 +105,102 @@ def draw_quality(records: Sequence[Record]) -> list[Picture]:
     return [Picture("What the best classifier reaches at every stage", caption, figure)]
 
 
-def _mean(group: Sequence[Record], name: str) -> float:
-    values = [r.values[name] for r in group if name in r.values]
-    return float(np.mean(values)) if values else float("nan")
+def _bars(
+    ax: Axes,
+    runs: Sequence[dict[str, Quality]],
+    value: Callable[[Quality], float],
+    shift: float,
+    width: float,
+    *,
+    color: str,
+    label: str,
+) -> None:
+    """A bar per stage with its mean, and the seeds as dots; no bar where a stage was not looked at."""
+    seeds = [[value(stages[stage]) for stages in runs if stage in stages] for stage in STAGES]
+    places = np.arange(len(STAGES)) + shift
+    means = [float(np.mean(values)) if values else np.nan for values in seeds]
+    ax.bar(places, means, width, color=color, label=label)
+    for place, values in zip(places, seeds, strict=True):
+        ax.plot([place] * len(values), values, ".", color=INK, markersize=3)
 
 
-def draw_cube(records: Sequence[Record]) -> list[Picture]:
-    """Parities in the span of fixed features against their number, and queries against their bound.
+def draw_cube(runs: Sequence[CubeRun]) -> list[Picture]:
+    """Draw parities in the span of fixed features against their number, and queries against their bound.
+
+    Args:
+        runs: of any features.
 
     Ref: features, Thm 2; features, Thm 4
     """
-    done = [r for r in records if r.status == "done"]
-    if not done:
+    if not runs:
         return []
     figure, (span, queries) = new_figure(2)
-    for index, kind in enumerate(dict.fromkeys(r.config["kind"] for r in done)):
-        own = [r for r in done if r.config["kind"] == kind]
-        share = [r.values["rank"] / r.values["sets"] for r in own]
+    for index, (kind, group) in enumerate(grouped(runs, lambda run: run.config.kind).items()):
+        # A parity that the span does not hold at all is drawn at the bottom of the logarithmic axis.
+        explained = [max(run.result.explained_mean, 1e-5) for run in group]
         span.plot(
-            share, [max(r.values["explained_mean"], 1e-5) for r in own], "os^"[index % 3], label=kind.upper(),
+            list(map(_rank_share, group)), explained, "os^"[index % 3], label=kind.upper(),
             color=PALETTE[index], markersize=5, alpha=0.8,
         )  # fmt: skip
     span.set_xscale("log")
     span.set_yscale("log")
-    reach = np.array([min(_shares(done)) / 1.5, max(1.0, max(_shares(done)))])
+    shares = list(map(_rank_share, runs))
+    reach = np.array([min(shares) / 1.5, max(1.0, max(shares))])
     span.plot(
         reach, np.minimum(reach, 1.0), color=INK, linewidth=1, linestyle="--", label="bound: rank / sets"
     )
-    _queries(queries, done)
+    _queries(queries, runs)
     finish(
         span, x="rank of the features / number of sets A", y=r"mean $R^2$ of a parity", title="Fixed features"
     )
     finish(queries, x="queries", y="best |correlation|, mean over A", title="Neurons as queries")
-    config = done[-1].config
     caption = (
-        f"Exact over the whole cube of D = {config['D']} and all sets A of k elements. Left: how much of a "
-        "parity the span of features holds that were fixed before (points at the bottom: nothing). Right: "
-        "correlation of the best of the first q neurons with a parity; dashed: no q queries can do better "
-        "on average."
+        f"Exact over the whole cube of D = {runs[-1].config.D} and all sets A of k elements. Left: how much "
+        "of a parity the span of features holds that were fixed before (points at the bottom: nothing). "
+        "Right: correlation of the best of the first q neurons with a parity; dashed: no q queries can do "
+        "better on average."
     )
     return [Picture("Parities and what is fixed before seeing them", caption, figure)]
 
 
-def _shares(records: Sequence[Record]) -> list[float]:
-    return [r.values["rank"] / r.values["sets"] for r in records]
+def _rank_share(run: CubeRun) -> float:
+    return run.result.rank / run.result.sets
 
 
-def _queries(ax: Axes, records: Sequence[Record]) -> None:
-    longest = max(records, key=lambda r: r.values["queries"][-1] if r.config["kind"] == "rf" else 0)
-    same = [r for r in records if r.config_hash == longest.config_hash]
-    counts = longest.values["queries"]
+def _queries(ax: Axes, runs: Sequence[CubeRun]) -> None:
+    """The setting of random features with the most queries."""
+    longest = max(runs, key=lambda run: run.result.queries[-1] if run.config.kind == "rf" else 0)
+    counts, bound = longest.result.queries, longest.result.best_correlation_bound
     ax.set_xscale("log")
     ax.set_yscale("log")
-    curves = [r.values["best_correlation"] for r in same]
-    bound = longest.values["best_correlation_bound"]
+    curves = [run.result.best_correlation for run in runs if run.config == longest.config]
     curve_with_band(ax, counts, curves, "random neurons")
     ax.plot(counts, bound, "--", color=INK, label=r"$\sqrt{q/\mathrm{sets}}$")
     fit_to_seeds(ax, [*curves, bound])
 
 
-def draw_kernels(records: Sequence[Record]) -> list[Picture]:
-    """Hinge loss of kernel machines against their exact floor.
+def draw_kernels(runs: Sequence[Run[KernelConfig, KernelResult]]) -> list[Picture]:
+    """Draw the hinge loss of kernel machines against their exact floor.
+
+    Args:
+        runs: of any bandwidths.
 
     Ref: features, Cor 3
     """
-    done = [r for r in records if r.status == "done"]
-    if not done:
+    if not runs:
         return []
     figure, (ax,) = new_figure(1, width=4.4)
-    widths = sorted({r.config["bandwidth"] for r in done})
-    for place, width in enumerate(widths):
-        group = [r for r in done if r.config["bandwidth"] == width]
-        losses = [r.values["hinge"] for r in group]
+    by_width = dict(sorted(grouped(runs, lambda run: run.config.bandwidth).items()))
+    for place, group in enumerate(by_width.values()):
+        losses = [run.result.hinge for run in group]
         ax.plot(
             [place] * len(losses), losses, "o", color=PALETTE[0], label="measured" if place == 0 else None
         )
-        floor = np.mean([r.values["floor"] for r in group])
+        floor = np.mean([run.result.floor for run in group])
         ax.plot(
             [place - 0.25, place + 0.25], [floor, floor], color=INK, label="floor" if place == 0 else None
         )
-    ax.set_xticks(range(len(widths)), [f"{width:g}" for width in widths])
+    ax.set_xticks(range(len(by_width)), [f"{width:g}" for width in by_width])
     ax.set_ylim(0, None)
     finish(ax, x="bandwidth of the radial kernel", y="test hinge loss", title="Kernels on parity")
     caption = (

@@ -6,13 +6,16 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from karat.core.checks import require_integer
 from karat.core.norms import norm
-from karat.data.digits import SIDE, Source, load_digits, resize
+from karat.core.ranges import Count, checked
+from karat.data.digits import CLASSES, SIDE, Source, load_digits, resize
 from karat.data.samples import Samples
+
+Scaling = Literal["unit", "raw"]
 
 
 @dataclass(frozen=True, kw_only=True)
+@checked
 class Digits:
     """Which digits a cell sees.
 
@@ -25,23 +28,18 @@ class Digits:
         classes: the two digits; the second has label +1.
     """
 
-    side: int
+    side: Count
     source: Source
-    padded_from: int | None = None
-    scaling: Literal["unit", "raw"] = "unit"
+    padded_from: Count | None = None
+    scaling: Scaling = "unit"
     classes: tuple[int, int] = (0, 1)
 
     def __post_init__(self) -> None:
-        require_integer(self.side, "side", "Config", minimum=1)
-        if self.padded_from is not None:
-            require_integer(self.padded_from, "padded_from", "Config", minimum=1)
-            if self.padded_from > min(self.side, SIDE):
-                raise ValueError(
-                    f"`padded_from` of `Config` must be at most {min(self.side, SIDE)}, "
-                    f"got {self.padded_from}."
-                )
-        if len(set(self.classes)) < 2 or not set(self.classes) <= set(range(10)):
-            raise ValueError(f"`classes` of `Config` must be two different digits, got {self.classes}.")
+        largest = min(self.side, SIDE)
+        if self.padded_from is not None and self.padded_from > largest:
+            raise ValueError(f"`padded_from` of `Digits` must be at most {largest}, got {self.padded_from}.")
+        if len(set(self.classes)) < 2 or not set(self.classes) <= set(range(CLASSES)):
+            raise ValueError(f"`classes` of `Digits` must be two different digits, got {self.classes}.")
 
     @property
     def d(self) -> int:
@@ -49,32 +47,45 @@ class Digits:
         return self.side**2
 
     def load(self, *, train: bool, dtype: torch.dtype) -> Samples:
-        """All images of one part."""
+        """Return all images of the training or the test set.
+
+        Args:
+            train: which of the two.
+            dtype: of the images and labels.
+        """
         samples = load_digits(self.source, train=train, classes=self.classes, dtype=dtype)
         x = resize(samples.x, self.padded_from or self.side)
+        # Before padding or after makes no difference: zeros add nothing to the length.
         if self.scaling == "unit":
             x = x / norm(x, 2).unsqueeze(1)
-        return Samples.clean(
-            x if self.padded_from is None else _pad(x, self.padded_from, self.side), samples.y
-        )
+        if self.padded_from is not None:
+            x = _pad(x, self.padded_from, self.side)
+        return Samples.clean(x, samples.y)
 
     def draw(self, n: int, *, train: bool, generator: torch.Generator, dtype: torch.dtype) -> Samples:
-        """n random images of one part; both classes must be among them."""
+        """Return n random images of the training or the test set; both classes must be among them.
+
+        Args:
+            n: how many, drawn without replacement.
+            train: which of the two sets.
+            generator: of the draw.
+            dtype: of the images and labels.
+        """
         pool = self.load(train=train, dtype=dtype)
-        part = "training" if train else "test"
+        images = "training images" if train else "test images"
         if n > len(pool):
             raise ValueError(
-                f"{n} {part} images were asked for, but the {self.source} digits {self.classes} have "
-                f"{len(pool)}."
+                f"{n} {images} were asked for, but the {self.source} digits {self.classes} have {len(pool)}."
             )
-        chosen = pool.take(torch.randperm(len(pool), generator=generator)[:n])
+        drawn = pool.take(torch.randperm(len(pool), generator=generator)[:n])
         for label, digit in zip((-1, 1), self.classes, strict=True):
-            if not bool((chosen.y == label).any()):
-                raise ValueError(f"the digit class {digit} is empty among the {n} {part} images drawn.")
-        return chosen
+            if not bool((drawn.y == label).any()):
+                raise ValueError(f"the digit class {digit} is empty among the {n} {images} drawn.")
+        return drawn
 
 
 def _pad(x: Tensor, inner: int, side: int) -> Tensor:
+    """Put images of a smaller side in the middle of larger ones."""
     before = (side - inner) // 2
     padded = x.new_zeros(len(x), side, side)
     padded[:, before : before + inner, before : before + inner] = x.reshape(-1, inner, inner)

@@ -2,52 +2,52 @@
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Annotated
 
 import torch
 from torch import Tensor
 
-from karat.core.checks import require_integer, require_number, require_settings, require_share
+from karat.core.checks import require_number
 from karat.core.norms import norm
-from karat.data.digits import default_source
+from karat.core.ranges import Count, Inside, Positive, settings
+from karat.data.digits import Source, default_source
 from karat.data.samples import Samples
 from karat.nets import TwoLayer, init
 from karat.papers.lazy import bounds
-from karat.papers.lazy.experiments import flips
+from karat.papers.lazy.experiments.lazy_training import LazyTrainingConfig, train
 from karat.probes.gradient_change import certified_step, gradient_change_bound, largest_gradient_change
 from karat.probes.weight_adversary import smallest_gradient, worst_subset
 from karat.study.experiment import Experiment, Preset
+from karat.study.result import Undefined
 
 
 @dataclass(frozen=True, kw_only=True)
-class Config:
+@settings
+class LemmasConfig:
     """Settings of one trained net.
 
     Args:
-        side, m, C0: as in the flip experiments.
-        C1: gradients change within radius C1/sqrt d.
+        side: images are side x side.
+        m: width.
+        C0: radius of the ball times sqrt m; the net is the last one inside it.
+        C1: gradients change within radius C1/sqrt d, which is at most |x| = 1.
         n_test: test images.
         adversaries: images for which an adversary over W is run.
         p_fail: of the lemmas.
+        source: embedded digits or full MNIST.
     """
 
-    side: int
-    m: int
-    C0: float = 10.0
-    C1: float = 1.0
-    n_test: int = 24
-    adversaries: int = 3
-    p_fail: float = 0.1
-    source: Literal["embedded", "mnist"] = "embedded"
+    side: Count
+    m: Count
+    C0: Positive = 10.0
+    C1: Positive = 1.0
+    n_test: Count = 24
+    adversaries: Count = 3
+    p_fail: Inside = 0.1
+    source: Source = "embedded"
 
     def __post_init__(self) -> None:
-        for name in ("side", "m", "n_test", "adversaries"):
-            require_integer(getattr(self, name), name, "Config", minimum=1)
-        require_number(self.C0, "C0", "Config", positive=True)
-        # The radius C1/side is at most |x| = 1.
-        require_number(self.C1, "C1", "Config", positive=True, maximum=self.side)
-        require_share(self.p_fail, "p_fail", "Config")
-        require_settings(self)
+        require_number(self.C1, "C1", type(self).__name__, positive=True, maximum=self.side)
 
     @property
     def d(self) -> int:
@@ -55,32 +55,98 @@ class Config:
         return self.side**2
 
     @property
+    def tau(self) -> float:
+        """Radius within which gradients change."""
+        return self.C1 / math.sqrt(self.d)
+
+    @property
     def weight_radius(self) -> float:
         """V = C0/sqrt m."""
         return self.C0 / math.sqrt(self.m)
 
 
-def run(config: Config, generator: torch.Generator) -> dict[str, Any]:
+_CONSTANT_NET = "the net and its gradient are zero at most test images"
+_NONE_CERTIFIED = "no certified step is at most 1 long"
+
+
+@dataclass(frozen=True, kw_only=True)
+class LemmasResult:
+    """What the lemmas bound, measured on one net or over its ball, and under `..._bound` their bounds.
+
+    Args:
+        steps: of training until the net left the ball.
+        can_switch: neurons that some net of the ball lets change sign at x, the most over test images.
+        can_switch_nearby: the same at some x + delta, delta chosen neuron by neuron.
+        switched: neurons of the trained net that changed sign since the start, mean over test images.
+        value: largest |f| of the trained net.
+        value_supremum: largest |f| of any net of the ball, exactly.
+        gradient: smallest gradient norm of the trained net.
+        gradient_infimum: smallest gradient norm that an adversary over the ball reaches.
+        gradient_change: largest change of the trained net's gradient within the radius, by ascent.
+        gradient_change_all: the same number, which the bound over all delta is compared with.
+        subset: norm of the worst sum of switched neurons over sqrt m.
+        kappa: largest change of the gradient within the single step's ball over its norm; median, by ascent.
+        kappa_certified: an upper bound on that number, the smallest of five test images.
+        kappa_on_ray: the same on the ray of the certified step, exactly; median.
+        usable: share of test images whose certified step is at most 1 long.
+        landed: share of those steps that land beyond -|f|.
+        step_length: their median length.
+        can_switch_bound: on the neurons that can switch at x.
+        can_switch_nearby_bound: on those at x + delta.
+        value_supremum_bound: on |f|.
+        flip_probability: exact chance that a neuron of W0 changes sign from x to x + delta.
+        flip_probability_bound: on that chance.
+        gradient_change_bound: on the change of the gradient for one delta.
+        gradient_change_all_bound: on the change of the gradient for all delta.
+        subset_bound: on the switched neurons.
+    """
+
+    steps: int
+    can_switch: float
+    can_switch_nearby: float
+    switched: float
+    value: float
+    value_supremum: float
+    gradient: float
+    gradient_infimum: float
+    gradient_change: float
+    gradient_change_all: float
+    subset: float
+    kappa: Annotated[float, Undefined(_CONSTANT_NET)]
+    kappa_certified: Annotated[float, Undefined(_CONSTANT_NET)]
+    kappa_on_ray: Annotated[float, Undefined("no step is certified, of whatever length")]
+    usable: float
+    landed: Annotated[float, Undefined(_NONE_CERTIFIED)]
+    step_length: Annotated[float, Undefined(_NONE_CERTIFIED)]
+    can_switch_bound: float
+    can_switch_nearby_bound: float
+    value_supremum_bound: float
+    flip_probability: float
+    flip_probability_bound: float
+    gradient_change_bound: float
+    gradient_change_all_bound: float
+    subset_bound: float
+
+
+def run(config: LemmasConfig, generator: torch.Generator) -> LemmasResult:
     """Train to the edge of the ball, then measure every quantity the lemmas bound.
 
     Ref: lazy, App B
     """
-    start = init.gaussian(
-        config.d, config.m, generator=_copy(generator), dtype=torch.float32
-    )  # the start that `train` draws first
-    training = flips.Config(
+    # `train` draws its start first: a copy of the generator draws the same one, and leaves the other alone.
+    twin = torch.Generator()
+    twin.set_state(generator.get_state())
+    start = init.gaussian(config.d, config.m, generator=twin, dtype=torch.float32)
+    training = LazyTrainingConfig(
         side=config.side, m=config.m, C0=(config.C0,), n_test=config.n_test, source=config.source
     )
-    (found,) = flips.train(
-        training, generator, lambda net, test: _measure(config, start, net, test, generator)
-    )
-    return found.values | {"steps": found.step} | _bounds(config)
+    (ball,) = train(training, generator, lambda net, test: _measure(config, start, net, test, generator))
+    return LemmasResult(steps=ball.step, **ball.values, **_bounds(config))
 
 
-def _bounds(config: Config) -> dict[str, float]:
+def _bounds(config: LemmasConfig) -> dict[str, float]:
     """The lemmas' bounds at this size, under the name of what they bound, and the one exact probability."""
-    d, m, C0, p = config.d, config.m, config.C0, config.p_fail
-    tau = config.C1 / math.sqrt(d)
+    d, m, C0, p, tau = config.d, config.m, config.C0, config.p_fail, config.tau
     return {
         "can_switch_bound": bounds.sign_change_bound(m, config.weight_radius, p),
         "can_switch_nearby_bound": bounds.sign_change_bound(m, config.weight_radius, p, tau),
@@ -93,48 +159,50 @@ def _bounds(config: Config) -> dict[str, float]:
     }
 
 
-def _copy(generator: torch.Generator) -> torch.Generator:
-    twin = torch.Generator()
-    twin.set_state(generator.get_state())
-    return twin
-
-
 def _measure(
-    config: Config, start: TwoLayer, net: TwoLayer, test: Samples, generator: torch.Generator
-) -> dict[str, Any]:
+    config: LemmasConfig, start: TwoLayer, net: TwoLayer, test: Samples, generator: torch.Generator
+) -> dict[str, float]:
+    # The same images for every seed and width, so that cells differ by their nets alone.
     order = torch.randperm(len(test), generator=torch.Generator().manual_seed(0))[: config.n_test]
-    x, tau = test.x[order], config.C1 / math.sqrt(config.d)
+    x, radius = test.x[order], config.weight_radius
     z0, z = start.preactivations(x), net.preactivations(x)
     f, gradient = net.value_and_input_gradient(x)
-    size = norm(gradient, 2)
     few = x[: config.adversaries]
-    change = float(largest_gradient_change(net, x, tau, generator=generator, starts=3, steps=8).max())
+    change = float(largest_gradient_change(net, x, config.tau, generator=generator, starts=3, steps=8).max())
+    nearby = can_switch_nearby(start.W, z0, config.tau, radius)
     return {
-        "can_switch": float((z0.abs() <= config.weight_radius).sum(dim=1).max()),
-        "can_switch_nearby": float(
-            can_switch_nearby(start.W, z0, tau, config.weight_radius).sum(dim=1).max()
-        ),
+        "can_switch": float((z0.abs() <= radius).sum(dim=1).max()),
+        "can_switch_nearby": float(nearby.sum(dim=1).max()),
         "switched": float(((z > 0) != (z0 > 0)).sum(dim=1).double().mean()),
         "value": float(f.abs().max()),
-        "value_supremum": float(_supremum(start, z0, config.weight_radius).max()),
-        "gradient": float(size.min()),
-        "gradient_infimum": min(smallest_gradient(start, point, config.weight_radius) for point in few),
+        "value_supremum": float(_supremum(start, z0, radius).max()),
+        "gradient": float(norm(gradient, 2).min()),
+        "gradient_infimum": min(smallest_gradient(start, point, radius) for point in few),
         "gradient_change": change,
         "gradient_change_all": change,
-        "subset": max(_subset(start, point, config.weight_radius) for point in few),
+        "subset": max(_subset(start, point, radius) for point in few),
         **_single_step(net, x, f, gradient, generator),
     }
 
 
 def can_switch_nearby(W: Tensor, z: Tensor, tau: float, weight_radius: float) -> Tensor:
-    """Neurons that some delta of length <= tau and some row within the radius let change sign at x + delta.
+    r"""Return which neurons some short delta and some row within the radius let change sign at x + delta.
 
-    Enough: tau towards the kink, then a row changed by V at a point of length >= 1 - tau, for |x| = 1.
+    A neuron certainly can if
+
+    .. math:: |\langle w, x \rangle| \le \tau \|w\| + (1 - \tau) V:
+
+    delta goes :math:`\tau` towards the kink, then the row moves by V at a point of length
+    :math:`\ge 1 - \tau`, for :math:`\|x\| = 1`.
 
     Args:
-        W: (m, d).
-        z: (n, m) preactivations.
-        tau, weight_radius: R and V.
+        W: (m, d) rows at the start.
+        z: (n, m) their preactivations.
+        tau: largest length of delta, R in the paper.
+        weight_radius: V, how far a row may move.
+
+    Returns:
+        (n, m) flags.
 
     Ref: lazy, Lem B.4
     """
@@ -144,8 +212,9 @@ def can_switch_nearby(W: Tensor, z: Tensor, tau: float, weight_radius: float) ->
 def _supremum(start: TwoLayer, z: Tensor, weight_radius: float) -> Tensor:
     """sup over the ball of |f(x)| for |x| = 1, exactly: every neuron takes its own best preactivation."""
     push = start.scale * start.a
-    up = torch.where(push > 0, torch.relu(z + weight_radius), torch.relu(z - weight_radius)) @ push
-    down = torch.where(push > 0, torch.relu(z - weight_radius), torch.relu(z + weight_radius)) @ push
+    more, less = torch.relu(z + weight_radius), torch.relu(z - weight_radius)
+    up = torch.where(push > 0, more, less) @ push
+    down = torch.where(push > 0, less, more) @ push
     return torch.maximum(up.abs(), down.abs())
 
 
@@ -153,15 +222,21 @@ def _subset(start: TwoLayer, x: Tensor, weight_radius: float) -> float:
     """Largest norm of the projected gradient change from switching any subset of the neurons that can."""
     z = start.W @ x
     near = z.abs() <= weight_radius
-    rows = start.W[near] - torch.outer(z[near], x)
-    switched = torch.where(z[near] > 0, -1.0, 1.0) * start.a[near]
-    return start.scale * worst_subset(switched.unsqueeze(1) * rows)
+    rows_across = start.W[near] - torch.outer(z[near], x)
+    # An active neuron takes its row away when it switches, an inactive one adds it.
+    change = torch.where(z[near] > 0, -1.0, 1.0) * start.a[near]
+    return start.scale * worst_subset(change.unsqueeze(1) * rows_across)
 
 
 def _single_step(
     net: TwoLayer, x: Tensor, f: Tensor, gradient: Tensor, generator: torch.Generator, rounds: int = 2
 ) -> dict[str, float]:
-    """The proof's explicit step 2|f|/(1 - kappa), with kappa over the step's own ball and on its ray.
+    r"""The proof's explicit step, with kappa over the step's own ball and on its ray.
+
+    .. math::
+
+        L = \frac{2 |f|}{(1 - \kappa) \|\nabla f\|}, \qquad
+        \kappa = \sup_{\|\delta\| \le L} \frac{\|\nabla f(x + \delta) - \nabla f(x)\|}{\|\nabla f(x)\|}
 
     Reading: over the ball kappa is a supremum; the ascent gives a value below it and `kappa_certified` one
         above it (from the spectral norm). On the ray, which is all that the proof's integral sees, it is
@@ -173,6 +248,7 @@ def _single_step(
     size, value = norm(gradient, 2), f.abs()
     length = 2 * value / size
     kappa = torch.zeros_like(size)
+    # Length and kappa define each other, so they take turns; the clamp keeps the length finite.
     for _ in range(rounds):
         kappa = largest_gradient_change(net, x, length, generator=generator, starts=2, steps=6) / size
         length = 2 * value / size / (1 - kappa).clamp_min(0.05)
@@ -183,6 +259,7 @@ def _single_step(
     landed = torch.sign(f) * net(moved) <= -value + 1e-5 * size
     return {
         "kappa": float(kappa.median()),
+        # A singular value decomposition per image: five of them show that the bound is useless.
         "kappa_certified": float((gradient_change_bound(net, x[:5], length[:5]) / size[:5]).min()),
         "kappa_on_ray": float(on_ray.nanmedian()),
         "usable": float(usable.double().mean()),
@@ -191,16 +268,7 @@ def _single_step(
     }
 
 
-_CONSTANT = "the net and its gradient are zero at most test images"
-UNDEFINED = {
-    "kappa": _CONSTANT,
-    "kappa_certified": _CONSTANT,
-    "kappa_on_ray": "no step is certified, of whatever length",
-    "landed": "no certified step is at most 1 long",
-    "step_length": "no certified step is at most 1 long",
-}
-
-BASE = Config(side=14, m=1000, source=default_source())
+BASE = LemmasConfig(side=14, m=1000, source=default_source())
 
 LEMMAS = Experiment(
     name="lazy.lemmas",
@@ -229,73 +297,4 @@ LEMMAS = Experiment(
         ),
     },
     run=run,
-    undefined=UNDEFINED,
-)
-
-
-@dataclass(frozen=True, kw_only=True)
-class SubsetConfig:
-    """Settings of one draw of the neurons that can switch.
-
-    Args:
-        d, m: input dimension and width.
-        C0: radius of the ball times sqrt m.
-        p_fail: of the printed bound.
-    """
-
-    d: int
-    m: int
-    C0: float = 10.0
-    p_fail: float = 0.1
-
-    def __post_init__(self) -> None:
-        for name in ("d", "m"):
-            require_integer(getattr(self, name), name, "Config", minimum=2)
-        require_number(self.C0, "C0", "Config", positive=True)
-        require_share(self.p_fail, "p_fail", "Config")
-        require_settings(self)
-
-
-def run_subset(config: SubsetConfig, generator: torch.Generator) -> dict[str, Any]:
-    """Worst subset of switched neurons, drawn in law: only rows within the radius of their kink matter.
-
-    P(|z| <= V) neurons of the m can switch; given that, their projected rows are N(0, I_{d-1}) and the signs
-    are fair, so widths far beyond memory cost no more than sqrt m rows.
-
-    Ref: lazy, Eq 7
-    """
-    share = math.erf(config.C0 / math.sqrt(2 * config.m))
-    count = int(torch.binomial(torch.tensor(float(config.m)), torch.tensor(share), generator=generator))
-    rows = torch.randn(count, config.d - 1, generator=generator)
-    signs = torch.randint(0, 2, (count, 1), generator=generator).float() * 2 - 1
-    return {
-        "can_switch": count,
-        "subset": worst_subset(signs * rows) / math.sqrt(config.m),
-        "bound": bounds.subset_bound(config.d, config.m, config.C0, config.p_fail),
-        "limit": bounds.subset_limit(config.C0),
-    }
-
-
-SUBSET = Experiment(
-    name="lazy.subset",
-    title="Does the printed bound on switched neurons survive an adversary that chooses which ones switch?",
-    paper="lazy",
-    presets={
-        "tiny": Preset(
-            config=SubsetConfig(d=20, m=1000), grid={"m": (1000, 10_000, 100_000)}, seeds=2, cell_seconds=0.05
-        ),
-        "quick": Preset(
-            config=SubsetConfig(d=100, m=1000),
-            grid={"m": (1000, 10_000, 40_000, 1_000_000, 20_000_000)},
-            seeds=3,
-            cell_seconds=0.3,
-        ),
-        "full": Preset(
-            config=SubsetConfig(d=784, m=1000),
-            grid={"d": (100, 784), "m": (1000, 10_000, 100_000, 10**6, 10**7, 10**8, 10**9)},
-            seeds=10,
-            cell_seconds=5,
-        ),
-    },
-    run=run_subset,
 )

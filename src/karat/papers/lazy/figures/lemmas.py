@@ -1,87 +1,106 @@
-"""Bounds of the lemmas beside what was found, training without the ball, and readings of the algorithm."""
+"""Bounds of the lemmas beside what was found, and the worst subset of switched neurons beside its bound."""
 
-import math
-from collections.abc import Sequence
+from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 from matplotlib.axes import Axes
 
-from karat.study.drawing.picture import Picture
-from karat.study.drawing.series import done, seeds_note
+from karat.papers.lazy.checks.lemmas import LemmasRun
+from karat.papers.lazy.experiments.lemmas import LEMMAS, LemmasConfig, LemmasResult
+from karat.papers.lazy.experiments.subset import SUBSET, SubsetConfig, SubsetResult
+from karat.study.drawing.picture import Drawing, Picture
+from karat.study.drawing.series import draw_series, round_ticks, seeds_note
 from karat.study.drawing.style import INK, PALETTE, finish, new_figure
-from karat.study.record import Record
+from karat.study.run import Runs, grouped, pivot
 
 
-def draw_lemmas(records: Sequence[Record]) -> list[Picture]:
-    """Every lemma's bound over what was found, one row per lemma, one marker per size.
+class Row(NamedTuple):
+    """One lemma of the picture.
+
+    Args:
+        label: which lemma bounds what.
+        value: what was found.
+        bound: the lemma's bound on it.
+        on_gradient: whether it bounds the change of the gradient, vacuously if it exceeds the gradient.
+    """
+
+    label: str
+    value: Callable[[LemmasResult], float]
+    bound: Callable[[LemmasResult], float]
+    on_gradient: bool = False
+
+    def is_vacuous(self, run: LemmasRun) -> bool:
+        """Whether the bound on a change of the gradient exceeds the gradient itself, about sqrt(d/2)."""
+        return self.on_gradient and self.bound(run.result) > (run.config.d / 2) ** 0.5
+
+
+ROWS = (
+    Row("B.4: neurons that can switch at x", lambda r: r.can_switch, lambda r: r.can_switch_bound),
+    Row(
+        "B.4: ... at some x + delta, as printed",
+        lambda r: r.can_switch_nearby,
+        lambda r: r.can_switch_nearby_bound,
+    ),
+    Row("B.5: sup |f|", lambda r: r.value_supremum, lambda r: r.value_supremum_bound),
+    Row("B.6: chance of a sign change", lambda r: r.flip_probability, lambda r: r.flip_probability_bound),
+    Row(
+        "B.8: change of the gradient, fixed delta",
+        lambda r: r.gradient_change,
+        lambda r: r.gradient_change_bound,
+        on_gradient=True,
+    ),
+    Row(
+        "B.9: ... over all delta",
+        lambda r: r.gradient_change_all,
+        lambda r: r.gradient_change_all_bound,
+        on_gradient=True,
+    ),
+    Row("Eq (7): subset of switched neurons", lambda r: r.subset, lambda r: r.subset_bound),
+)
+
+
+def draw_lemmas(runs: Runs[LemmasConfig, LemmasResult]) -> list[Picture]:
+    """Draw every lemma's bound over what was found, one row per lemma, one marker per size.
 
     Ref: lazy, App B
     """
-    own = done(records)
-    if not own:
+    if not runs:
         return []
-    names = [(key, label) for key, label in ROWS.items() if all(_key(key, "bound") in r.values for r in own)]
-    if not names:
-        return []
-    sizes = sorted({(r.config["m"], r.config["side"]) for r in own})
-    figure, (ax,) = new_figure(1, width=7.6, height=0.42 * len(names) + 1.3)
+    by_size = sorted(grouped(runs, lambda run: (run.config.m, run.config.d)).items())
+    figure, (ax,) = new_figure(1, width=7.6, height=0.42 * len(ROWS) + 1.3)
     ax.set_xscale("log")
-    for index, (m, side) in enumerate(sizes):
-        cells = [r for r in own if r.config["m"] == m and r.config["side"] == side]
-        ratios = [
-            float(np.mean([r.values[_key(key, "bound")] / r.values[key] for r in cells])) for key, _ in names
-        ]
-        place = np.arange(len(names)) + 0.12 * (index - (len(sizes) - 1) / 2)
+    for index, ((m, d), cells) in enumerate(by_size):
+        ratios = [np.mean([row.bound(run.result) / row.value(run.result) for run in cells]) for row in ROWS]
+        # Sizes stand one above the other within their row.
+        heights = np.arange(len(ROWS)) + 0.12 * (index - (len(by_size) - 1) / 2)
         ax.plot(
             ratios,
-            place,
+            heights,
             linestyle="",
             marker="osD^v"[index % 5],
             markersize=5,
             color=PALETTE[index % 7],
-            label=f"d = {side**2}, m = {m:,}",
+            label=f"d = {d}, m = {m:,}",
         )
-    _verdict_zones(ax)
-    vacuous = {key for key in GRADIENT_CHANGES if all(_vacuous(r, key) for r in own)}
-    ax.set_yticks(range(len(names)), [label + ", vacuous" * (key in vacuous) for key, label in names])
-    ax.set_ylim(len(names) - 0.1, -0.6)
+    _mark_violation(ax)
+    labels = [row.label + ", vacuous" * all(map(row.is_vacuous, runs)) for row in ROWS]
+    ax.set_yticks(range(len(ROWS)), labels)
+    ax.set_ylim(len(ROWS) - 0.1, -0.6)
     finish(ax, x="bound over the value found", y="")
     ax.legend(frameon=False, fontsize=8, loc="center left", bbox_to_anchor=(1.0, 0.5))
-    config = own[0].config
+    config = runs[0].config
     caption = (
-        f"C0 = {config['C0']:g}, failure probability {config['p_fail']:g}, radius {config['C1']:g}/sqrt(d); "
+        f"C0 = {config.C0:g}, failure probability {config.p_fail:g}, radius {config.C1:g}/sqrt(d); "
         "nets trained to the edge of the ball, suprema over the ball exact where they separate. Left of 1 "
         "the bound is violated; vacuous: it allows more than the gradient's own length. Lemma B.7 bounds "
-        f"from below and is not shown. Means over {len({r.seed for r in own})} seeds."
+        f"from below and is not shown. Means over {len({run.seed for run in runs})} seeds."
     )
     return [Picture("Bounds of the lemmas over what was found", caption, figure)]
 
 
-ROWS = {
-    "can_switch": "B.4: neurons that can switch at x",
-    "can_switch_nearby": "B.4: ... at some x + delta, as printed",
-    "value_supremum": "B.5: sup |f|",
-    "flip_probability": "B.6: chance of a sign change",
-    "gradient_change": "B.8: change of the gradient, fixed delta",
-    "gradient_change_all": "B.9: ... over all delta",
-    "subset": "Eq (7): subset of switched neurons",
-}
-
-
-GRADIENT_CHANGES = ("gradient_change", "gradient_change_all")
-
-
-def _vacuous(record: Record, key: str) -> bool:
-    """A bound on the change of the gradient that exceeds the gradient itself."""
-    bound = record.values.get(_key(key, "bound"), 0.0)
-    return float(bound) > math.sqrt(record.config["side"] ** 2 / 2)
-
-
-def _key(name: str, what: str) -> str:
-    return f"{name}_{what}"
-
-
-def _verdict_zones(ax: Axes) -> None:
+def _mark_violation(ax: Axes) -> None:
+    """Shade the side on which the bound is below what was found."""
     low, high = ax.get_xlim()
     low, high = min(low, 0.02), high * 2
     ax.set_xlim(low, high)
@@ -91,84 +110,31 @@ def _verdict_zones(ax: Axes) -> None:
     ax.text(1.07, 0.02, "holds, loose", transform=ax.get_xaxis_transform(), fontsize=8, color=INK)
 
 
-def draw_beyond(records: Sequence[Record]) -> list[Picture]:
-    """Robust accuracy with and without the projection, dimension by dimension.
+def draw_subset(runs: Runs[SubsetConfig, SubsetResult]) -> list[Picture]:
+    """Draw the worst subset of switched neurons against the printed bound, over the width.
 
-    Ref: lazy, sec5.2.beyond
+    Ref: lazy, Eq 7
     """
-    own = done(records)
-    if not own:
+    if not runs:
         return []
-    balls = sorted({float(r.config["C0"]) for r in own})
-    groups = sorted({(r.config["side"], r.config["c"]) for r in own})
-    labels = [f"d = {side**2}\n$\\tau$ = {c / side:.2f}" for side, c in groups]
-    names = ["no projection" if math.isinf(C0) else f"C0 = {C0:g}" for C0 in balls]
-    table = [
-        [
-            [r for r in own if (r.config["side"], r.config["c"]) == at and float(r.config["C0"]) == C0]
-            for at in groups
-        ]
-        for C0 in balls
-    ]
-    figure, (ax,) = new_figure(1, width=4.6, height=3.0)
-    _bars(ax, labels, names, table)
+    figure, (ax,) = new_figure(1, width=4.6, height=3.1)
+    ax.set_xscale("log")
+    ax.set_yscale("log")
+    d = max(run.config.d for run in runs)
+    cells = [run for run in runs if run.config.d == d]
+    m, subset = pivot(cells, lambda run: run.config.m, lambda run: run.result.subset)
+    _, bound = pivot(cells, lambda run: run.config.m, lambda run: run.result.bound)
+    draw_series(ax, m, subset, "worst subset found", color=PALETTE[1])
+    draw_series(ax, m, bound, "printed bound (7)", color=PALETTE[0], line="--", marker="s", band=False)
+    ax.axhline(cells[0].result.limit, color=INK, linestyle=":", linewidth=1.1, label=r"$C_0/\pi$")
+    round_ticks(ax)
+    finish(ax, x="width m", y=r"$|\sum_{s \in S} \pm P w_s|/\sqrt{m}$")
     caption = (
-        f"Adversarial training of the same nets inside the ball and without any, m = {own[0].config['m']}, "
-        f"at the radius where the ball holds about half of the test points. {_bars_note(own)}"
+        f"d = {d}, C0 = {cells[0].config.C0:g}. The adversary chooses which neurons near their kink "
+        "switch; the printed bound treats their weights as independent of that choice and tends to 0, the "
+        f"worst subset to C0/pi. {seeds_note(cells)}"
     )
-    return [Picture("Beyond the lazy ball", caption, figure)]
+    return [Picture("Switched neurons", caption, figure)]
 
 
-def draw_algorithm(records: Sequence[Record]) -> list[Picture]:
-    """Robust accuracy under the readings of Algorithm 1.
-
-    Ref: lazy, Alg 1
-    """
-    own = done(records)
-    if not own:
-        return []
-    projections, lines = ("step", "epoch"), ("iterated", "printed")
-    table = [
-        [[r for r in own if r.config["project"] == place and r.config["line4"] == line] for line in lines]
-        for place in projections
-    ]
-    figure, (ax,) = new_figure(1, width=4.2, height=2.8)
-    _bars(
-        ax,
-        ["line 4 iterated (PGD)", "line 4 as printed"],
-        [f"projected every {p}" for p in projections],
-        table,
-    )
-    config = own[0].config
-    caption = (
-        f"d = {config['side'] ** 2}, m = {config['m']}, C0 = {float(config['C0']):g}, radius "
-        f"{config['c'] / config['side']:.2g}. As printed, every attack step follows the gradient at x, so "
-        f"that the training attack is one short step. {_bars_note(own)}"
-    )
-    return [Picture("Readings of Algorithm 1", caption, figure)]
-
-
-def _bars(
-    ax: Axes, groups: Sequence[str], names: Sequence[str], table: Sequence[Sequence[list[Record]]]
-) -> None:
-    """Grouped bars of robust accuracy: one group per tick, one colour per name."""
-    width = 0.8 / len(names)
-    for index, (name, row) in enumerate(zip(names, table, strict=True)):
-        values = [[float(r.values["robust_accuracy"]) for r in cells] for cells in row]
-        place = np.arange(len(groups)) + (index - (len(names) - 1) / 2) * width
-        means = [float(np.mean(v)) if v else 0.0 for v in values]
-        spread = [float(np.std(v, ddof=1)) if len(v) > 1 else 0.0 for v in values]
-        ax.bar(
-            place, means, 0.92 * width, yerr=spread, capsize=2, color=PALETTE[index], alpha=0.85, label=name
-        )
-    ax.set_xticks(range(len(groups)), groups)
-    ax.set_ylim(0, 1.25)
-    finish(ax, x="", y="robust test accuracy")
-    ax.legend(frameon=False, fontsize=8, loc="upper left", ncol=2)
-
-
-def _bars_note(records: Sequence[Record]) -> str:
-    return (
-        seeds_note(records).split(",")[0].rstrip(".")
-        + ", bars one standard deviation; robust accuracy by PGD."
-    )
+FIGURES = (Drawing(LEMMAS, draw_lemmas), Drawing(SUBSET, draw_subset))

@@ -1,82 +1,105 @@
 """Checks of what the figures show: filters, perturbations, activity, tickets, feature pictures."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from karat.papers.purification.checks.codes import PRINTED_SHARE, span, sparse_codes, sparse_inputs
 from karat.papers.purification.checks.image_records import (
-    by_decay,
     photographs,
     resnet34,
+    runs_by_decay,
     smoothed_attacker,
-    washed,
     whole_alexnet,
 )
-from karat.papers.purification.checks.settings import at_least, at_most, both
+from karat.papers.purification.checks.readings import at_least, at_most, both_must_hold
+from karat.papers.purification.experiments.alexnet import ALEXNET, AlexnetConfig, AlexnetResult
+from karat.papers.purification.experiments.image_measures import FeatureMeasures, Participation
+from karat.papers.purification.experiments.resnet_pictures import (
+    RESNET_PICTURES,
+    ResnetPicturesConfig,
+    ResnetPicturesResult,
+)
 from karat.study.claim import Check, Finding
 from karat.study.curves import with_caveat
-from karat.study.record import Record, number
+from karat.study.run import Run, Runs
 
-Evaluate = Callable[[Sequence[Record]], Finding]
+AlexnetRuns = Sequence[Run[AlexnetConfig, AlexnetResult]]
+ResnetRun = Run[ResnetPicturesConfig, ResnetPicturesResult]
 
 
-def filters(records: Sequence[Record]) -> Finding:
-    """Roughness of robust over clean filters, one ratio per filter, at every weight decay."""
+def filters(runs: AlexnetRuns) -> Finding:
+    r"""Judge the roughness of robust over clean filters, one ratio per filter, at every weight decay.
+
+    .. math:: \frac{\operatorname{rough}(w'_i)}{\operatorname{rough}(w_i)} \le 1, \qquad
+        \operatorname{rough}(w) = \sum |\nabla w|^2 / \|w\|^2.
+    """
     findings, notes = [], []
-    for decay, own in by_decay(records):
+    for decay, group in runs_by_decay(runs):
+        rough = [run.result.filter_roughness for run in group]
         ratios = [
             after / before
-            for record in own
-            for before, after in zip(*_roughness(record, "clean", "robust"), strict=True)
+            for nets in rough
+            for before, after in zip(nets["clean"], nets["robust"], strict=True)
         ]
         findings.append(at_most(ratios, 1.0))
-        clean, robust, more = (
-            np.mean([value for r in own for value in r.values["filter_roughness"][name]])
+        clean, robust, continued = (
+            np.mean([value for nets in rough for value in nets[name]])
             for name in ("clean", "robust", "continued")
         )
-        left = [record.values["leftover_robust"] for record in own]
-        before, after, cosine = (
-            np.mean([part[name] for part in left]) for name in ("energy_before", "energy_after", "cosine")
-        )
-        forgotten = np.mean([number(part["forgotten"]) for part in left])
-        told = f"{forgotten:.0%} of the fall is the start being forgotten" if forgotten == forgotten else ""
         notes.append(
-            f"Weight decay {decay:g}, rate {own[0].config['lr']:g}: roughness {clean:.2f} to {robust:.2f}, "
-            f"without attacker {more:.2f}; "
-            f"along the own start {before:.0%} then {after:.0%} of the energy, cos(w'-w, w0) {cosine:.2f}; "
-            f"{told or 'there is no fall'}."
+            f"Weight decay {decay:g}, rate {group[0].config.lr:g}: roughness {clean:.2f} to {robust:.2f}, "
+            f"without attacker {continued:.2f}; {_forgotten_start(group)}."
         )
-    first = findings[0] if len(findings) == 1 else both(findings[0], findings[1])
+    first = findings[0] if len(findings) == 1 else both_must_hold(findings[0], findings[1])
     return with_caveat(first, *notes, "The interval is over filters.")
 
 
-def activity(records: Sequence[Record]) -> Finding:
-    """Share of active neurons after clean training over the share before, per rectifier."""
-    ratios, told = [], []
-    for decay, own in by_decay(records):
-        start, end = (np.mean([r.values["activity"]["clean"][i] for r in own], axis=0) for i in (0, -1))
-        last = np.mean([r.values["activity"]["robust"][-1] for r in own], axis=0)
+def _forgotten_start(group: AlexnetRuns) -> str:
+    """How much of the smoothing is a forgotten start, which the theory's mixtures do not depend on."""
+    left = [run.result.leftover_robust for run in group]
+    before, after = np.mean([(each.energy_before, each.energy_after) for each in left], axis=0)
+    cosine, share = np.mean([each.cosine for each in left]), np.mean([each.forgotten for each in left])
+    fall = "there is no fall" if np.isnan(share) else f"{share:.0%} of the fall is the start being forgotten"
+    return (
+        f"along the own start {before:.0%} then {after:.0%} of the energy, cos(w'-w, w0) {cosine:.2f}; {fall}"
+    )
+
+
+def activity(runs: Sequence[ResnetRun]) -> Finding:
+    """Judge the share of active neurons after clean training over the share before, per rectifier."""
+    ratios, notes = [], []
+    for decay, group in runs_by_decay(runs):
+        curves = [run.result.activity for run in group]
+        start, end = (np.mean([stages["clean"][epoch] for stages in curves], axis=0) for epoch in (0, -1))
+        last = np.mean([stages["robust"][-1] for stages in curves], axis=0)
         ratios += (end / start).tolist()
         means = (np.mean(start), np.mean(end), np.mean(last))
-        told.append(f"Weight decay {decay:g}: {', '.join(f'{mean:.2f}' for mean in means)}.")
-    note = "Mean share at the start, after clean and after adversarial training. " + " ".join(told)
+        notes.append(f"Weight decay {decay:g}: {', '.join(f'{mean:.2f}' for mean in means)}.")
+    note = "Mean share at the start, after clean and after adversarial training. " + " ".join(notes)
     return with_caveat(at_most(ratios, 1.0), note, "The interval is over rectifiers.")
 
 
-def tickets(records: Sequence[Record]) -> Finding:
-    """Rank of a filter's start among all starts in correlation with the feature it ends at; chance 1/2."""
-    own = washed(records)
-    ranks = [rank for record in own for rank in record.values["lottery"]["first_ranks"]]
-    start, other = (np.mean([r.values["lottery"][name][0] for r in own]) for name in ("own", "others"))
+def tickets(runs: AlexnetRuns) -> Finding:
+    """Judge the rank of a filter's start among all starts in correlation with the feature it ends at."""
+    *remembering, (_, forgetting) = runs_by_decay(runs)
+    ranks = [rank for run in forgetting for rank in run.result.lottery.first_ranks]
+    start, other = (
+        np.mean([cosines[0] for cosines in curves])
+        for curves in (
+            [run.result.lottery.own for run in forgetting],
+            [run.result.lottery.others for run in forgetting],
+        )
+    )
     note = (
         f"Share of the other filters whose start is less correlated with a feature than the start of the "
         f"filter that ends there. Cosine at the start {start:.3f}, others {other:.3f}."
     )
-    for decay, group in by_decay([record for record in records if record not in own]):
-        rank = np.mean([value for r in group for value in r.values["lottery"]["first_ranks"]])
-        left = np.mean([r.values["leftover_robust"]["energy_before"] for r in group])
+    # Where the start is not forgotten, a filter is correlated with it whatever it has learned.
+    for decay, group in remembering:
+        rank = np.mean([value for run in group for value in run.result.lottery.first_ranks])
+        left = np.mean([run.result.leftover_robust.energy_before for run in group])
         note += (
             f" At weight decay {decay:g} the rank is {rank:.2f}, but there the start still holds {left:.0%} "
             "of the final filter's energy: the lead may be nothing but the remembered start."
@@ -84,121 +107,126 @@ def tickets(records: Sequence[Record]) -> Finding:
     return with_caveat(at_least(ranks, 0.5), note, "The interval is over filters.")
 
 
-def deltas(records: Sequence[Record]) -> Finding:
-    """Effective number of waves in perturbations, robust over clean, per image."""
-    ratios = [
-        after / before
-        for record in records
-        for before, after in zip(
-            *(record.values["participation"][f"{net}_delta"]["dct"] for net in ("clean", "robust")),
-            strict=True,
-        )
-    ]
-    gains = [
-        after - before
-        for record in records
-        for before, after in zip(
-            *(record.values["participation"][f"{net}_delta"]["pca_leading"] for net in ("clean", "robust")),
-            strict=True,
-        )
-    ]
-    table = records[0].values["density"]
-
-    def told(basis: str, what: str, form: str) -> str:
-        names = ("clean_delta", "robust_delta", "image")
-        return ", ".join(f"{name.replace('_', ' ')} {table[name][basis][what]:{form}}" for name in names)
-
+def deltas(runs: Sequence[ResnetRun]) -> Finding:
+    """Judge the effective number of waves in perturbations, robust over clean, and their leading share."""
+    ratios = [after / before for before, after in _clean_and_robust(runs, lambda each: each.dct)]
+    gains = [after - before for before, after in _clean_and_robust(runs, lambda each: each.pca_leading)]
+    density = runs[0].result.density
+    names = {"clean_delta": "clean delta", "robust_delta": "robust delta", "image": "image"}
+    waves, pixels = (
+        ", ".join(f"{text} {density[name][basis].participation:.0f}" for name, text in names.items())
+        for basis in ("dct", "pixels")
+    )
+    leading = ", ".join(f"{text} {density[name]['pca'].leading:.2f}" for name, text in names.items())
     note = (
-        f"Waves: {told('dct', 'participation', '.0f')} (noise {table['noise']['dct']['participation']:.0f}). "
-        f"Share in the 50 leading principal components: {told('pca', 'leading', '.2f')}. In pixels: "
-        f"{told('pixels', 'participation', '.0f')}: density is a statement about a basis of the data. "
+        f"Waves: {waves} (noise {density['noise']['dct'].participation:.0f}). "
+        f"Share in the 50 leading principal components: {leading}. In pixels: "
+        f"{pixels}: density is a statement about a basis of the data. "
         "The interval is over images."
     )
-    return with_caveat(both(at_most(ratios, 1.0), at_least(gains, 0.0)), note, _accuracies(records))
+    return with_caveat(both_must_hold(at_most(ratios, 1.0), at_least(gains, 0.0)), note, _accuracies(runs))
 
 
-def waves_of_features(records: Sequence[Record]) -> Finding:
-    """Effective number of waves in deep feature pictures, robust over clean, per channel."""
-    ratios = _picture_ratios(records, "waves")
-    clean, robust = (np.mean(_pictured(records, net, "waves")) for net in ("clean", "robust"))
+def _clean_and_robust(
+    runs: Sequence[ResnetRun], measure: Callable[[Participation], list[float]]
+) -> list[tuple[float, float]]:
+    """A measure of the perturbations of both nets, one pair per image."""
+    pairs: list[tuple[float, float]] = []
+    for run in runs:
+        clean, robust = (run.result.participation[f"{net}_delta"] for net in ("clean", "robust"))
+        pairs += zip(measure(clean), measure(robust), strict=True)
+    return pairs
+
+
+def waves_of_features(runs: Sequence[ResnetRun]) -> Finding:
+    """Judge the effective number of waves in deep feature pictures, robust over clean, per channel."""
+    clean, robust = _features(runs, lambda layer: layer.waves)
     note = (
-        f"Gradient ascent from one image, the longest filters of two deep layers: {clean:.0f} waves to "
-        f"{robust:.0f}. The interval is over channels. It measures smoothness, not meaning."
+        f"Gradient ascent from one image, the longest filters of two deep layers: {np.mean(clean):.0f} waves "
+        f"to {np.mean(robust):.0f}. The interval is over channels. It measures smoothness, not meaning."
     )
-    return with_caveat(at_most(ratios, 1.0), note, _accuracies(records))
+    return with_caveat(at_most(_ratios(clean, robust), 1.0), note, _accuracies(runs))
 
 
-def smooth_features(records: Sequence[Record]) -> Finding:
-    """Roughness of the last layer's feature pictures, robust over clean, per channel."""
-    ratios = _picture_ratios(records, "roughness", last=True)
-    told = []
-    for what in ("roughness", "low"):
-        clean, robust = (np.mean(_pictured(records, net, what, last=True)) for net in ("clean", "robust"))
-        image = np.mean([r.values[f"image_{what}"] for r in records])
-        told.append(f"{clean:.2f} to {robust:.2f} (images {image:.2f})")
+def smooth_features(runs: Sequence[ResnetRun]) -> Finding:
+    """Judge the roughness of the last layer's feature pictures, robust over clean, per channel."""
+    rough = _features(runs, lambda layer: layer.roughness, last=True)
+    low = _features(runs, lambda layer: layer.low, last=True)
+    of_images = [(run.result.image_roughness, run.result.image_low) for run in runs]
+    roughness, low_share = (
+        f"{np.mean(clean):.2f} to {np.mean(robust):.2f} (images {image:.2f})"
+        for (clean, robust), image in zip((rough, low), np.mean(of_images, axis=0), strict=True)
+    )
     note = (
-        f"Last layer: roughness {told[0]}, low-frequency share {told[1]}. The interval is over channels. "
+        f"Last layer: roughness {roughness}, low-frequency share {low_share}. The interval is over channels. "
         "Whether a picture shows a thing is for the eye: look at the figure."
     )
-    return with_caveat(at_most(ratios, 1.0), note, _accuracies(records))
+    return with_caveat(at_most(_ratios(*rough), 1.0), note, _accuracies(runs))
 
 
-def _roughness(record: Record, *nets: str) -> list[list[float]]:
-    return [record.values["filter_roughness"][net] for net in nets]
+def _features(
+    runs: Sequence[ResnetRun], measure: Callable[[FeatureMeasures], list[float]], *, last: bool = False
+) -> tuple[list[float], list[float]]:
+    """A measure of the feature pictures of the clean and of the robust net, of the last layer or of both."""
+    values: dict[str, list[float]] = {"clean": [], "robust": []}
+    for run in runs:
+        for net, measured in values.items():
+            layers = [layer for name, layer in run.result.ascent.items() if name.startswith(f"{net}|")]
+            for layer in layers[-1:] if last else layers:
+                measured += measure(layer)
+    return values["clean"], values["robust"]
 
 
-def _pictured(records: Sequence[Record], net: str, what: str, *, last: bool = False) -> list[float]:
-    found = []
-    for record in records:
-        layers = [name for name in record.values["ascent"] if name.startswith(f"{net}|")]
-        for layer in layers[-1:] if last else layers:
-            found += record.values["ascent"][layer][what]
-    return found
-
-
-def _picture_ratios(records: Sequence[Record], what: str, *, last: bool = False) -> list[float]:
-    clean, robust = (_pictured(records, net, what, last=last) for net in ("clean", "robust"))
+def _ratios(clean: Sequence[float], robust: Sequence[float]) -> list[float]:
     return [after / max(before, 1e-9) for before, after in zip(clean, robust, strict=True)]
 
 
-def _accuracies(records: Sequence[Record]) -> str:
-    told = []
-    for net in ("clean", "robust"):
-        plain, strong = (
-            np.mean([r.values[f"{net}_{name}"] for r in records]) for name in ("accuracy", "strong")
-        )
-        told.append(f"{net} net {plain:.2f} ({strong:.2f} under attack)")
-    return f"Accuracies: {', '.join(told)}."
+def _accuracies(runs: Sequence[ResnetRun]) -> str:
+    nets = {"clean": [run.result.clean for run in runs], "robust": [run.result.robust for run in runs]}
+    texts = []
+    for net, scores in nets.items():
+        plain, strong = np.mean([(score.accuracy, score.strong) for score in scores], axis=0)
+        texts.append(f"{net} net {plain:.2f} ({strong:.2f} under attack)")
+    return f"Accuracies: {', '.join(texts)}."
 
 
-def _wide_net(config: Mapping[str, Any]) -> list[str]:
-    wide = [] if config["network"] == "wrn:28:10" else [f"Fig 5: WRN-28-10, here {config['network']}"]
-    return [*photographs(config), *wide]
+def _wide_net(run: ResnetRun) -> list[str]:
+    network = run.config.network
+    return [
+        *photographs(run.config),
+        *([] if network == "wrn:28:10" else [f"Fig 5: WRN-28-10, here {network}"]),
+    ]
 
 
-def _smoothed(config: Mapping[str, Any]) -> list[str]:
-    return [*resnet34(config), *smoothed_attacker(config)]
+def _smoothed(run: ResnetRun) -> list[str]:
+    return [*resnet34(run.config), *smoothed_attacker(run.config.attacker)]
 
 
-def _alexnet(item: str, evaluate: Evaluate, reading: str, **more: Any) -> Check:
+def _alexnet(
+    item: str, evaluate: Callable[[Runs[AlexnetConfig, AlexnetResult]], Finding], reading: str, **more: Any
+) -> Check[AlexnetConfig, AlexnetResult]:
     return Check(
         claim_id=f"purification.{item}",
-        experiment="purification.alexnet",
+        experiment=ALEXNET,
         evaluate=evaluate,
-        hypotheses=whole_alexnet,
+        hypotheses=lambda run: whole_alexnet(run.config),
         reading=reading,
         **more,
     )
 
 
-def _resnet(item: str, evaluate: Evaluate, reading: str, **more: Any) -> Check:
-    settings = {"hypotheses": resnet34} | more
+def _resnet(
+    item: str,
+    evaluate: Callable[[Runs[ResnetPicturesConfig, ResnetPicturesResult]], Finding],
+    reading: str,
+    hypotheses: Callable[[ResnetRun], list[str]] = lambda run: resnet34(run.config),
+) -> Check[ResnetPicturesConfig, ResnetPicturesResult]:
     return Check(
         claim_id=f"purification.{item}",
-        experiment="purification.resnet_pictures",
+        experiment=RESNET_PICTURES,
         evaluate=evaluate,
+        hypotheses=hypotheses,
         reading=reading,
-        **settings,
     )
 
 

@@ -1,49 +1,52 @@
 """AlexNet before and after adversarial training: filters, leftovers of their start, perturbations, codes."""
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import Annotated
 
 import torch
 from torch import Tensor, nn
 
-from karat.core.ball import Ball
-from karat.core.checks import require_integer
-from karat.papers.purification.experiments.image_measures import (
-    ascent_values,
-    code_values,
-    density_values,
-    lottery_values,
-    perturbations,
-    span_values,
+from karat.core.ranges import Count
+from karat.papers.purification.experiments.image_codes import (
+    RATIOS,
+    CodeCurve,
+    code_curves,
+    span_errors,
     sparse_pictures,
 )
-from karat.papers.purification.experiments.image_setting import source_or_digits
-from karat.papers.purification.experiments.trained_pair import (
-    Pair,
-    PairSetting,
-    first_filters,
-    right_first,
-    train_pair,
+from karat.papers.purification.experiments.image_measures import (
+    Lottery,
+    Quantised,
+    StagesResult,
+    ViewsResult,
+    look,
+    lottery,
 )
+from karat.papers.purification.experiments.image_setting import source_or_digits
+from karat.papers.purification.experiments.trained_pair import PairSetting, first_filters, train_pair
 from karat.probes.leftover import leftover
 from karat.probes.reconstruction import as_targets, blurred, blurred_noise, filter_atoms, rescaled
 from karat.probes.roughness import low_frequency_share, roughness
 from karat.study.experiment import Experiment, Preset
 from karat.study.quantised import quantise
+from karat.study.result import Together, Undefined, from_values
 
 NAME = "purification.alexnet"
 PADDING, STRIDE = 5, 4
+"""Of AlexNet's first convolution."""
+
 SHOWN = 6
 """Images and channels kept as pictures."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Config(PairSetting):
+class AlexnetConfig(PairSetting):
     """Settings of one run.
 
     Args:
         coded: images (and perturbations) that are rebuilt from filters.
-        code_stride: places of the filters there.
+        code_stride: distance between the places of the filters there.
         code_iterations: of the Lasso per weight.
 
     Reading: at the layer's own stride 4 a filter has 64 places, and 64 width filters of them make 4/3 width
@@ -52,86 +55,188 @@ class Config(PairSetting):
         anyone can wait here; rate 0.1 and weight decay 5e-3 do not.
     """
 
-    coded: int = 10
-    code_stride: int = 2
-    code_iterations: int = 60
+    coded: Count = 10
+    code_stride: Count = 2
+    code_iterations: Count = 60
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name in ("coded", "code_stride", "code_iterations"):
-            require_integer(getattr(self, name), name, "Config", minimum=1)
         if not self.network.startswith("alexnet:"):
-            raise ValueError(f"`network` of `Config` must be an alexnet, got {self.network!r}.")
+            owner = type(self).__name__
+            raise ValueError(f"`network` of `{owner}` must be an alexnet, got {self.network!r}.")
 
 
-def run(config: Config, generator: torch.Generator) -> dict[str, Any]:
+@dataclass(frozen=True, kw_only=True)
+class LeftoverMeans:
+    r"""What is left of the start in a layer, :math:`w_0 \to w \to w'`; see `Leftover`.
+
+    Args:
+        energy_before: share of :math:`\|w\|^2` along the filter's own :math:`w_0`.
+        energy_after: share of :math:`\|w'\|^2` along it.
+        cosine: of :math:`w' - w` with the own :math:`w_0`.
+        cosine_others: mean absolute cosine with the starts of other filters.
+        chance: mean absolute cosine of unrelated directions.
+        rough_before: roughness of :math:`w`.
+        rough_after: roughness of :math:`w'`.
+        rest_before: roughness of :math:`w` without its component along :math:`w_0`.
+        rest_after: roughness of :math:`w'` without it.
+        forgotten: share of the fall in roughness that vanishes once the starts are projected out.
+    """
+
+    energy_before: float
+    energy_after: float
+    cosine: float
+    cosine_others: float
+    chance: float
+    rough_before: float
+    rough_after: float
+    rest_before: float
+    rest_after: float
+    forgotten: Annotated[float, Undefined("the filters do not get smoother")]
+
+
+@dataclass(frozen=True, kw_only=True)
+class FiltersResult:
+    """First-layer filters of the nets "start", "clean", "robust" and "continued".
+
+    Args:
+        filters: net -> pictures.
+        filter_roughness: net -> one value per filter.
+        filter_low: net -> low-frequency share per filter.
+        leftover_robust: what adversarial training leaves of the start.
+        leftover_continued: what more clean training leaves of it.
+    """
+
+    filters: dict[str, Quantised]
+    filter_roughness: dict[str, list[float]]
+    filter_low: dict[str, list[float]]
+    leftover_robust: Annotated[LeftoverMeans, Together()]
+    leftover_continued: Annotated[LeftoverMeans, Together()]
+
+
+@dataclass(frozen=True, kw_only=True)
+class AtomCounts:
+    """Sizes of the dictionaries.
+
+    Args:
+        code: atoms at the stride of the codes.
+        own: atoms at the layer's own stride.
+        pixels: values of an image.
+    """
+
+    code: int
+    own: int
+    pixels: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class CodesResult:
+    """Images and perturbations rebuilt from filters; names are "what|from what".
+
+    Args:
+        curves: sparse codes.
+        ratios: weights of the l1 norm along them.
+        rebuilt: images from few robust filters.
+        rebuilt_share: of their coefficients that are not zero.
+        rebuilt_error: their relative squared error.
+        span: error of the best regression at the stride of the codes.
+        span_own: error of the best regression at the layer's own stride.
+        atoms: how many there are.
+    """
+
+    curves: dict[str, CodeCurve]
+    ratios: list[float]
+    rebuilt: Quantised
+    rebuilt_share: float
+    rebuilt_error: float
+    span: dict[str, float]
+    span_own: dict[str, float]
+    atoms: Annotated[AtomCounts, Together()]
+
+
+@dataclass(frozen=True, kw_only=True)
+class AlexnetResult(StagesResult, ViewsResult, FiltersResult, CodesResult):
+    """All that was seen of the four nets.
+
+    Args:
+        lottery: first-layer filters over the epochs of clean training.
+    """
+
+    lottery: Annotated[Lottery, Together()]
+
+
+def run(config: AlexnetConfig, generator: torch.Generator) -> AlexnetResult:
     """Train clean, then adversarially and, as a control, clean again; then look at all four nets."""
     pair = train_pair(NAME, config, generator, control=True)
-    values = pair.values | {"lottery": lottery_values(pair.filters)} | filter_values(pair.nets)
-    return values | _seen_values(config, pair, generator)
+    views = look(
+        pair,
+        config,
+        count=max(config.attacked, config.coded),
+        layers=("conv3", "conv5"),
+        channels=SHOWN,
+        shown=SHOWN,
+    )
+    deltas = {name: delta[: config.coded] for name, delta in views.deltas.items()}
+    return AlexnetResult(
+        **vars(from_values(StagesResult, pair.values)),
+        **vars(views.result),
+        **vars(filter_measures(pair.nets)),
+        **vars(_codes(config, views.x[: config.coded], deltas, pair.nets, generator)),
+        lottery=lottery(pair.filters),
+    )
 
 
-def filter_values(nets: dict[str, nn.Module]) -> dict[str, Any]:
-    """First-layer filters of all nets as pictures, their roughness, and the part that remembers the start."""
+def filter_measures(nets: Mapping[str, nn.Module]) -> FiltersResult:
+    """Return the first-layer filters of all nets, their roughness, and how much they remember the start."""
     filters = {name: first_filters(net) for name, net in nets.items()}
-    found: dict[str, Any] = {"filters": {name: quantise(w) for name, w in filters.items()}}
-    found["filter_roughness"] = {name: roughness(w).tolist() for name, w in filters.items()}
-    found["filter_low"] = {name: low_frequency_share(w).tolist() for name, w in filters.items()}
-    for name in ("robust", "continued"):
-        parts = leftover(filters["start"], filters["clean"], filters[name])
-        found[f"leftover_{name}"] = asdict(parts) | {"forgotten": parts.forgotten}
-    return found
 
+    def left(name: str) -> LeftoverMeans:
+        means = leftover(filters["start"], filters["clean"], filters[name])
+        return LeftoverMeans(**asdict(means), forgotten=means.forgotten)
 
-def _seen_values(config: Config, pair: Pair, generator: torch.Generator) -> dict[str, Any]:
-    """What the nets make of images: perturbations, codes, feature pictures."""
-    images, nets = pair.images, {name: pair.nets[name] for name in ("clean", "robust")}
-    x, labels, right = right_first(nets["robust"], images, max(config.attacked, config.coded))
-    ball = Ball(2, config.tau)
-    deltas = {
-        f"{name}_delta": perturbations(net, x, labels, ball, config.steps) for name, net in nets.items()
-    }
-    few = {name: delta[: config.coded] for name, delta in deltas.items()}
-    values = {"seen": len(x), "seen_right": right} | density_values(deltas, x, images.x)
-    values |= _codes(config, x[: config.coded], few, pair.nets, generator)
-    shape = tuple(x.shape[1:])
-    values["ascent"], drawn = ascent_values(nets, ("conv3", "conv5"), SHOWN, shape, config.ascent, seed=0)
-    values["ascent_pictures"] = {name: quantise(pictures) for name, pictures in drawn.items()}
-    values["shown"] = quantise(x[:SHOWN])
-    values["shown_deltas"] = {name: quantise(delta[:SHOWN]) for name, delta in deltas.items()}
-    return values
+    return FiltersResult(
+        filters={name: quantise(w) for name, w in filters.items()},
+        filter_roughness={name: roughness(w).tolist() for name, w in filters.items()},
+        filter_low={name: low_frequency_share(w).tolist() for name, w in filters.items()},
+        leftover_robust=left("robust"),
+        leftover_continued=left("continued"),
+    )
 
 
 def _codes(
-    config: Config,
+    config: AlexnetConfig,
     images: Tensor,
-    deltas: dict[str, Tensor],
-    nets: dict[str, nn.Module],
+    deltas: Mapping[str, Tensor],
+    nets: Mapping[str, nn.Module],
     generator: torch.Generator,
-) -> dict[str, Any]:
+) -> CodesResult:
     shape = tuple(images.shape[1:])
     filters = {name: first_filters(nets[name]) for name in ("start", "clean", "robust")}
+    # Two controls: what smoothness alone is worth, and smooth atoms that no training has seen.
     filters["clean blurred"] = blurred(filters["clean"], 3)
     filters["noise"] = blurred_noise(filters["start"], 5, generator=generator)
 
     def placed(stride: int) -> dict[str, Tensor]:
         return {name: filter_atoms(w, shape, stride=stride, padding=PADDING) for name, w in filters.items()}
 
-    atoms = placed(config.code_stride)
-    values, paths = code_values(atoms, images, deltas, config.code_iterations)
+    atoms, own_atoms = placed(config.code_stride), placed(STRIDE)
+    curves, paths = code_curves(atoms, images, deltas, config.code_iterations)
     pictures, share, error = sparse_pictures(paths["robust"], atoms["robust"], images)
-    values["rebuilt"] = quantise(pictures[:SHOWN])
-    values["rebuilt_share"], values["rebuilt_error"] = share, error
     targets = {"image": as_targets(images), "clean_delta": rescaled(deltas["clean_delta"], images)}
-    some = {name: atoms[name] for name in ("start", "robust", "noise")}
-    own = placed(STRIDE)
-    values["span"], values["span_own"] = span_values(some, targets), span_values(own, targets)
-    values["atoms"] = {"code": len(atoms["robust"]), "own": len(own["robust"]), "pixels": images[0].numel()}
-    return values
+    return CodesResult(
+        curves=curves,
+        ratios=list(RATIOS),
+        rebuilt=quantise(pictures[:SHOWN]),
+        rebuilt_share=share,
+        rebuilt_error=error,
+        span=span_errors({name: atoms[name] for name in ("start", "robust", "noise")}, targets),
+        span_own=span_errors(own_atoms, targets),
+        atoms=AtomCounts(code=len(atoms["robust"]), own=len(own_atoms["robust"]), pixels=images[0].numel()),
+    )
 
 
 _HERE = source_or_digits("cifar10")
-_QUICK = Config(
+_QUICK = AlexnetConfig(
     network="alexnet:0.25",
     source=_HERE,
     n=None,
@@ -192,8 +297,4 @@ ALEXNET = Experiment(
         "full": Preset(config=_FULL, points=_RATES, seeds=3, cell_seconds=100_000),
     },
     run=run,
-    undefined={
-        "at": "infinite where no code of the path reaches the error",
-        "forgotten": "the filters do not get smoother",
-    },
 )

@@ -1,6 +1,6 @@
 """Robust accuracy as [certificate, strongest attack], at the radius of the attacks and around it."""
 
-from typing import Any
+from dataclasses import dataclass
 
 import torch
 
@@ -9,7 +9,8 @@ from karat.certificates import certify
 from karat.core.ball import Ball
 from karat.data import Samples, SparseCoding
 from karat.nets import OddTwoLayer
-from karat.papers.purification.experiments.regime import Regime, universal
+from karat.papers.purification.experiments.attackers import universal
+from karat.papers.purification.experiments.odd_net_config import OddNetConfig
 from karat.papers.purification.experiments.ties import Wake
 
 FACTORS = (0.5, 1.0, 1.5, 2.0)
@@ -19,33 +20,63 @@ CURVE_FROM = 40
 """Points from which on a whole curve is certified; with fewer only the radius tau itself."""
 
 
-def certified(
-    config: Regime, model: SparseCoding, net: OddTwoLayer, test: Samples, generator: torch.Generator
-) -> dict[str, Any]:
-    """Shares proven robust and not broken of the first `n_certify` test points; nothing if that is zero.
+@dataclass(frozen=True, kw_only=True)
+class CertifiedShares:
+    """Shares of the certified test points; None where nothing was certified.
 
-    Reading: the certificate speaks of E_rho f, the net that is trained and attacked here.
+    Args:
+        certified: proven robust at the radius tau.
+        pgd_few: that no attack breaks there.
+        undecided: neither proven nor broken.
+        certified_factors: radii of the curves in units of tau.
+        certified_curve: proven robust at each of them.
+        unbroken_curve: that no attack breaks at each of them.
+    """
+
+    certified: float | None = None
+    pgd_few: float | None = None
+    undecided: float | None = None
+    certified_factors: list[float] | None = None
+    certified_curve: list[float] | None = None
+    unbroken_curve: list[float] | None = None
+
+
+def certified(
+    config: OddNetConfig, model: SparseCoding, net: OddTwoLayer, test: Samples, generator: torch.Generator
+) -> CertifiedShares:
+    r"""Certify and attack the first `n_certify` test points; nothing if that is zero.
+
+    Args:
+        config: how many points, and how far each is branched.
+        model: gives the radius.
+        net: to be certified.
+        test: points.
+        generator: of the attacks.
+
+    Reading: the certificate speaks of :math:`E_\rho f`, the net that is trained and attacked here.
     """
     if config.n_certify == 0:
-        return {}
+        return CertifiedShares()
+    # Certificates at several radii are worth their time only where enough points make a curve.
     factors = FACTORS if config.n_certify >= CURVE_FROM else (1.0,)
-    rows = [
+    shares = [
         proven_and_unbroken(config, model, net, test, config.ball(model, factor), generator)
         for factor in factors
     ]
-    proven, unbroken = rows[factors.index(1.0)]
-    values: dict[str, Any] = {"certified": proven, "pgd_few": unbroken, "undecided": unbroken - proven}
-    if len(factors) > 1:
-        values |= {
-            "certified_factors": list(factors),
-            "certified_curve": [row[0] for row in rows],
-            "unbroken_curve": [row[1] for row in rows],
-        }
-    return values
+    proven, unbroken = shares[factors.index(1.0)]
+    whole = len(factors) > 1
+    return CertifiedShares(
+        certified=proven,
+        pgd_few=unbroken,
+        undecided=unbroken - proven,
+        certified_factors=list(factors) if whole else None,
+        certified_curve=[low for low, _ in shares] if whole else None,
+        unbroken_curve=[high for _, high in shares] if whole else None,
+    )
 
 
 def proven_and_unbroken(
-    config: Regime,
+    config: OddNetConfig,
     model: SparseCoding,
     net: OddTwoLayer,
     test: Samples,
@@ -54,6 +85,14 @@ def proven_and_unbroken(
 ) -> tuple[float, float]:
     """Shares of the first `n_certify` test points that are proven robust, and that no attack breaks.
 
+    Args:
+        config: how many points, and how far each is branched.
+        model: gives the universal direction.
+        net: to be certified.
+        test: points.
+        ball: of the perturbations.
+        generator: of the attacks.
+
     Reading: where the worst margin is zero up to rounding the net predicts +1, the paper's sign of zero.
     """
     few = test.take(slice(0, config.n_certify)).to(torch.float64)
@@ -61,9 +100,9 @@ def proven_and_unbroken(
     fixed, fast = universal(model, config.p), Steepest()
     attack = Strongest((fixed, fast, PGD(steps=30, start=fast), PGD(steps=30, start=fixed), Wake(exact)))
     domains = config.certify_domains or None
-    found = certify(
+    verdicts = certify(
         exact, few.x, few.y, ball, 0.0, domains_per_sample=domains, attack=attack, generator=generator
     )
-    tie, plus = found.mask("tie"), few.y > 0
-    proven, broken = found.mask("robust") | tie & plus, found.mask("broken") | tie & ~plus
+    tie, plus = verdicts.mask("tie"), few.y > 0
+    proven, broken = verdicts.mask("robust") | tie & plus, verdicts.mask("broken") | tie & ~plus
     return float(proven.double().mean()), float((~broken).double().mean())

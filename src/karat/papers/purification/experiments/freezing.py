@@ -1,26 +1,27 @@
 """Three stages: robust lower layers are frozen, the upper ones trained clean and then adversarially."""
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
 
-from karat.core.checks import require_integer
+from karat.core.ranges import Count, Steps
 from karat.nets.image_net import conv_layers, filters, modules_before
+from karat.papers.purification.experiments.draws import split
 from karat.papers.purification.experiments.image_setting import (
+    ImageResult,
     Images,
     ImageSetting,
+    ScoreLists,
+    Scores,
+    all_scores,
     checkpoint_file,
-    clean_score,
     load,
     provenance,
-    scores,
     source_or_digits,
 )
-from karat.papers.purification.experiments.regime import split
-from karat.probes.cosines import Cosines, chance_cosine, cosines_between, pairwise_cosines
-from karat.probes.live_rows import live_filters
+from karat.papers.purification.experiments.layer_angles import LayerAngles, clean_pairs, layer_angles
 from karat.study.experiment import Experiment, Preset
 from karat.training.images.attackers import named_attacker
 
@@ -28,14 +29,15 @@ NAME = "purification.freezing"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Config(ImageSetting):
-    """Settings of one run: T epochs per stage are `robust_epochs`, `clean_epochs` and `last_epochs`.
+class FreezingConfig(ImageSetting):
+    """Settings of one run: `robust_epochs`, `clean_epochs` and `last_epochs` are T of the three stages.
 
     Args:
         attacker: by name.
         layers: convolutions l; below each everything is frozen at the net of stage 1, from it on everything
             is drawn anew. The first convolution freezes nothing: clean training from scratch, the reference
             of the others.
+        last_epochs: of stage 3.
         warm_epochs: of clean training before stage 1.
 
     Reading: frozen means weights, biases, norms and their running statistics, bit for bit. The paper's stage
@@ -46,20 +48,39 @@ class Config(ImageSetting):
 
     attacker: str
     layers: tuple[str, ...]
-    last_epochs: int
-    warm_epochs: int = 0
+    last_epochs: Count
+    warm_epochs: Steps = 0
 
     def __post_init__(self) -> None:
         super().__post_init__()
         named_attacker(self.attacker)
-        require_integer(self.last_epochs, "last_epochs", "Config", minimum=1)
-        require_integer(self.warm_epochs, "warm_epochs", "Config", minimum=0)
         if not self.layers:
-            raise ValueError("`layers` of `Config` must name at least one convolution.")
+            raise ValueError(f"`layers` of `{type(self).__name__}` must name at least one convolution.")
 
 
-def run(config: Config, generator: torch.Generator) -> dict[str, Any]:
-    """Scores after each stage and the angles of layer l, as lists over the layers."""
+@dataclass(frozen=True, kw_only=True)
+class FreezingResult(LayerAngles, ImageResult):
+    """Scores after each stage and the angles of the layer drawn anew; lists over the layers of the config.
+
+    Args:
+        stage1: the robust net.
+        stage2: after clean training above the frozen layers.
+        stage3: after adversarial training above them.
+        frozen_tensors: how many there are below the layer.
+        frozen_unchanged: whether training left them alone, bit for bit.
+        pairs_large: share of pairs of different filters with an angle of at least 0.8.
+    """
+
+    stage1: Scores
+    stage2: ScoreLists
+    stage3: ScoreLists
+    frozen_tensors: list[int]
+    frozen_unchanged: list[bool]
+    pairs_large: list[float]
+
+
+def run(config: FreezingConfig, generator: torch.Generator) -> FreezingResult:
+    """Train a robust net, then train and measure what is drawn anew above each of the layers."""
     draws = split(generator, 3 + len(config.layers))
     images = load(config, draws[0])
     net = images.network(config.network, draws[1])
@@ -67,61 +88,82 @@ def run(config: Config, generator: torch.Generator) -> dict[str, Any]:
     known = conv_layers(net)
     for layer in config.layers:
         if layer not in known:
-            raise ValueError(f"`layers` of `Config` must be among {', '.join(known)}; got {layer!r}.")
+            owner = type(config).__name__
+            raise ValueError(f"`layers` of `{owner}` must be among {', '.join(known)}; got {layer!r}.")
     if config.warm_epochs:
         bench.train(net, "stage0", config.warm_epochs, config.lr, None, draws[2])
     lr = config.robust_lr if config.warm_epochs else config.lr
     bench.train(net, "stage1", config.robust_epochs, lr, config.attacker, draws[2])
-    values = provenance(config, images) | {f"stage1_{k}": v for k, v in bench.measure(net).items()}
-    rows = [_stages(bench, net, layer, draw) for layer, draw in zip(config.layers, draws[3:], strict=True)]
-    return values | {name: [row[name] for row in rows] for name in rows[0]}
+    stage1 = bench.measure(net)
+    above = [_above(bench, net, layer, draw) for layer, draw in zip(config.layers, draws[3:], strict=True)]
+    clean = [each.clean for each in above]
+    angles = layer_angles([each.start for each in above], clean, [each.robust for each in above])
+    return FreezingResult(
+        **provenance(config, images),
+        **vars(angles),
+        pairs_large=clean_pairs(clean).large,
+        stage1=stage1,
+        stage2=ScoreLists.of([each.stage2 for each in above]),
+        stage3=ScoreLists.of([each.stage3 for each in above]),
+        frozen_tensors=[each.frozen_tensors for each in above],
+        frozen_unchanged=[each.frozen_unchanged for each in above],
+    )
 
 
-def _stages(bench: "_Bench", robust: nn.Module, layer: str, generator: torch.Generator) -> dict[str, Any]:
+class _Above(NamedTuple):
+    """What was trained above one layer: its filters over the stages, the scores, the frozen tensors below."""
+
+    start: Tensor
+    clean: Tensor
+    robust: Tensor
+    stage2: Scores
+    stage3: Scores
+    frozen_tensors: int
+    frozen_unchanged: bool
+
+
+def _above(bench: "_Bench", robust: nn.Module, layer: str, generator: torch.Generator) -> _Above:
     """Stages 2 and 3 above one layer."""
     config = bench.config
     net, below = frozen_below(robust, layer, bench.images.network(config.network, generator))
-    kept = {name: tensor.clone() for name, tensor in below.items()}
-    first = filters(conv_layers(net)[layer])
+    before = {name: tensor.clone() for name, tensor in below.items()}
+    start = filters(conv_layers(net)[layer])
     bench.train(net, f"stage2-{layer}", config.clean_epochs, config.lr, None, generator)
-    row = {f"stage2_{name}": value for name, value in bench.measure(net).items()}
-    clean = filters(conv_layers(net)[layer])
+    stage2, clean = bench.measure(net), filters(conv_layers(net)[layer])
     bench.train(net, f"stage3-{layer}", config.last_epochs, config.robust_lr, config.attacker, generator)
-    row |= {f"stage3_{name}": value for name, value in bench.measure(net).items()}
-    last = filters(conv_layers(net)[layer])
-    now = net.state_dict()
-    row["frozen_tensors"] = len(kept)
-    row["frozen_unchanged"] = all(torch.equal(tensor, now[name].cpu()) for name, tensor in kept.items())
-    live = live_filters(clean)
-    row |= {"chance": chance_cosine(clean.shape[1]), "live": int(live.sum()), "filters": len(clean)}
-    for name, angles in {
-        "start_clean": cosines_between(first, clean, live),
-        "start_robust": cosines_between(first, last, live),
-        "clean_robust": cosines_between(clean, last, live),
-        "pairs": pairwise_cosines(clean, live),
-    }.items():
-        row |= _angle_values(name, angles)
-    return row
+    stage3, last = bench.measure(net), filters(conv_layers(net)[layer])
+    after = net.state_dict()
+    unchanged = all(torch.equal(tensor, after[name].cpu()) for name, tensor in before.items())
+    return _Above(start, clean, last, stage2, stage3, len(before), unchanged)
 
 
 def frozen_below(robust: nn.Module, layer: str, fresh: nn.Module) -> tuple[nn.Module, dict[str, Tensor]]:
-    """A fresh net whose parts below a convolution are those of `robust`, frozen; and the frozen tensors.
+    """Freeze what lies below a convolution at the robust net and leave the rest as freshly drawn.
+
+    Args:
+        robust: the net of stage 1.
+        layer: name of the convolution.
+        fresh: a net of the same shape, changed in place.
+
+    Returns:
+        `fresh`, and its frozen tensors by name.
 
     Ref: purification, Sec 8.2
     """
     names = modules_before(robust, layer)
     for name in names:
-        part = fresh.get_submodule(name)
-        part.load_state_dict(robust.get_submodule(name).state_dict())
-        part.requires_grad_(False)
+        module = fresh.get_submodule(name)
+        module.load_state_dict(robust.get_submodule(name).state_dict())
+        module.requires_grad_(False)
     prefixes = tuple(f"{name}." for name in names)
+    # Without a module below, the empty tuple of prefixes must not match every name.
     below = {name: t for name, t in fresh.state_dict().items() if prefixes and name.startswith(prefixes)}
     return fresh, below
 
 
 @dataclass(frozen=True)
 class _Bench:
-    config: Config
+    config: FreezingConfig
     images: Images
     cell: torch.Generator
 
@@ -143,20 +185,15 @@ class _Bench:
             checkpoint=checkpoint_file(NAME, self.config, self.cell, stage),
         )
 
-    def measure(self, net: nn.Module) -> dict[str, float]:
+    def measure(self, net: nn.Module) -> Scores:
         """Clean, attacker and strong accuracy."""
         draw = torch.Generator().manual_seed(0)  # the same noise and starts for every net
-        found = scores(net, self.images, self.config.attacker, self.config, draw)
-        return {"accuracy": clean_score(net, self.images)} | found
-
-
-def _angle_values(name: str, angles: Cosines) -> dict[str, float]:
-    return {name: angles.mean, f"{name}_small": angles.small, f"{name}_large": angles.large}
+        return all_scores(net, self.images, self.config.attacker, self.config, draw)
 
 
 _HERE = source_or_digits("cifar10")
 # AlexNet has no norms and does not leave its plateau on a few thousand digits; a small ResNet does.
-_BASE = Config(
+_BASE = FreezingConfig(
     network="alexnet:0.25" if _HERE == "cifar10" else "resnet:4",
     source=_HERE,
     n=None if _HERE == "cifar10" else 3000,

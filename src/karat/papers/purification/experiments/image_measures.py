@@ -1,7 +1,7 @@
-"""What is measured on a clean and a robust image net: attacks, density, sparse codes, pictures, tickets."""
+"""What is measured on a clean and a robust image net: perturbations, their density, pictures, tickets."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -9,183 +9,278 @@ from torch import Tensor, nn
 
 from karat.attacks.pgd import PGD
 from karat.core.ball import Ball
+from karat.nets.modes import still
 from karat.nets.module import as_classifier
+from karat.papers.purification.experiments.image_setting import ImageResult, Scores
+from karat.papers.purification.experiments.trained_pair import Pair, PairSetting, right_first
 from karat.probes.bases import frequency_coefficients, principal_components
 from karat.probes.density import (
+    Density,
     components_for,
     leading_share,
     mean_density,
     noise_density,
     participation_ratio,
 )
-from karat.probes.lasso import LassoPath, lasso_path
 from karat.probes.pictures import InputAscent
-from karat.probes.reconstruction import as_targets, rescaled
 from karat.probes.roughness import centred, low_frequency_share, roughness
-from karat.probes.span import span_error
-from karat.training.images.attackers import attacked
+from karat.study.quantised import quantise
 
-LEVELS = (0.1, 0.2, 0.3, 0.5, 0.8)
-"""Relative squared errors at which the non-zeros of a code are counted."""
+Quantised = dict[str, Any]
+"""Pictures as `quantise` stores them."""
 
-RATIOS = (0.3, 0.15, 0.08, 0.04, 0.02, 0.01)
-"""Weights of the l1 norm along a curve, in units of the one that makes every coefficient zero."""
 
-PRINTED = 0.0405
-"""Share of non-zero coefficients in the paper's reconstructions."""
+@dataclass(frozen=True, kw_only=True)
+class StagesResult(ImageResult):
+    """The nets on the way, as `train_pair` saw them.
+
+    Args:
+        activity: stage -> share of active neurons per epoch and rectifier.
+        clean: accuracies after clean training.
+        robust: accuracies after adversarial training.
+        continued: accuracies after more clean training instead, where that control was run.
+    """
+
+    activity: dict[str, list[list[float]]]
+    clean: Scores
+    robust: Scores
+    continued: Scores | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Participation:
+    """Density of single pictures, one value per image.
+
+    Args:
+        dct: effective number of waves.
+        pca: effective number of principal components.
+        pca_leading: share of the energy in the 50 leading principal components.
+        dct_k90: waves that hold 90% of the energy.
+    """
+
+    dct: list[float]
+    pca: list[float]
+    pca_leading: list[float]
+    dct_k90: list[float]
+
+
+@dataclass(frozen=True, kw_only=True)
+class FeatureMeasures:
+    """Feature pictures of one layer, one value per channel.
+
+    Args:
+        roughness: of the pictures.
+        low: their low-frequency shares.
+        waves: their effective numbers of waves.
+        channels: which ones.
+    """
+
+    roughness: list[float]
+    low: list[float]
+    waves: list[float]
+    channels: list[int]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ViewsResult:
+    """What the clean and the robust net make of images.
+
+    Args:
+        seen: test images that were attacked.
+        seen_right: how many of them the robust net gets right.
+        density: perturbation ("clean_delta", "robust_delta"), "image" or "noise" -> basis -> means.
+        participation: the same names without noise -> values of single images.
+        shown: the first of the images.
+        shown_deltas: their perturbations.
+        ascent: "net|layer" -> feature pictures.
+        ascent_pictures: "net|layer" -> the first of them.
+    """
+
+    seen: int
+    seen_right: int
+    density: dict[str, dict[str, Density]]
+    participation: dict[str, Participation]
+    shown: Quantised
+    shown_deltas: dict[str, Quantised]
+    ascent: dict[str, FeatureMeasures]
+    ascent_pictures: dict[str, Quantised]
+
+
+@dataclass(frozen=True, eq=False)
+class Views:
+    """The images behind a `ViewsResult`.
+
+    Args:
+        x: (n, channels, height, width) test images, those that the robust net gets right first.
+        deltas: "clean_delta" and "robust_delta" -> their perturbations.
+        result: what was measured.
+    """
+
+    x: Tensor
+    deltas: dict[str, Tensor]
+    result: ViewsResult
+
+
+def look(
+    pair: Pair, config: PairSetting, *, count: int, layers: Sequence[str], channels: int, shown: int
+) -> Views:
+    """Attack both nets of a pair on the same images, and draw features of the same layers.
+
+    Args:
+        pair: with nets "clean" and "robust".
+        config: radius and steps of the attack, and how features are drawn.
+        count: test images.
+        layers: whose features are drawn.
+        channels: features of each layer.
+        shown: images, perturbations and features that are kept as pictures.
+    """
+    nets = {name: pair.nets[name] for name in ("clean", "robust")}
+    x, labels, right = right_first(nets["robust"], pair.images, count)
+    ball = Ball(2, config.tau)
+    deltas = {
+        f"{name}_delta": perturbations(net, x, labels, ball, config.steps) for name, net in nets.items()
+    }
+    density, participation = densities(deltas, x, pair.images.x)
+    ascent, pictures = feature_pictures(nets, layers, channels, tuple(x.shape[1:]), config.ascent, seed=0)
+    result = ViewsResult(
+        seen=len(x),
+        seen_right=right,
+        density=density,
+        participation=participation,
+        shown=quantise(x[:shown]),
+        shown_deltas={name: quantise(delta[:shown]) for name, delta in deltas.items()},
+        ascent=ascent,
+        ascent_pictures={name: quantise(drawn[:shown]) for name, drawn in pictures.items()},
+    )
+    return Views(x, deltas, result)
 
 
 def perturbations(net: nn.Module, x: Tensor, labels: Tensor, ball: Ball, steps: int) -> Tensor:
-    """What projected gradient steps on the margin find in the ball, from zero; nothing is random."""
-    with attacked(net):
-        parts = zip(x.split(250), labels.split(250), strict=True)
-        return torch.cat([PGD(steps=steps)(as_classifier(net), part, y, ball) for part, y in parts])
+    """Return what projected gradient steps on the margin find in the ball, from zero; nothing is random.
+
+    Args:
+        net: to be attacked.
+        x: (n, channels, height, width) images.
+        labels: (n,) theirs.
+        ball: of the perturbations.
+        steps: of the attack.
+    """
+    with still(net):
+        batches = zip(x.split(250), labels.split(250), strict=True)
+        return torch.cat([PGD(steps=steps)(as_classifier(net), batch, y, ball) for batch, y in batches])
 
 
-def density_values(deltas: Mapping[str, Tensor], images: Tensor, train: Tensor) -> dict[str, Any]:
-    """Density of perturbations and of the images themselves in pixels, waves and principal components.
+def densities(
+    deltas: Mapping[str, Tensor], images: Tensor, train: Tensor
+) -> tuple[dict[str, dict[str, Density]], dict[str, Participation]]:
+    """Return the density of perturbations and images in pixels, waves and principal components.
+
+    Args:
+        deltas: name -> (n, channels, height, width) perturbations.
+        images: (n, channels, height, width), measured as well.
+        train: images whose principal components are the basis.
 
     Returns:
-        `density`: name -> basis -> means, white noise by formula among the names; `participation`: name ->
-        basis -> one value per image, for intervals.
+        name -> basis -> means, white noise by formula among the names; name -> values of single images, for
+        intervals.
     """
     components = principal_components(train).to(train)
-    table: dict[str, dict[str, dict[str, float]]] = {}
-    single: dict[str, dict[str, list[float]]] = {}
+    means: dict[str, dict[str, Density]] = {}
+    single: dict[str, Participation] = {}
     for name, vectors in {**deltas, "image": centred(images)}.items():
         codes = {
             "pixels": vectors.flatten(1),
             "dct": frequency_coefficients(vectors),
             "pca": vectors.flatten(1) @ components.T,
         }
-        table[name] = {basis: asdict(mean_density(code)) for basis, code in codes.items()}
-        single[name] = {
-            "dct": _short(participation_ratio(codes["dct"])),
-            "pca": _short(participation_ratio(codes["pca"])),
-            "pca_leading": _short(leading_share(codes["pca"])),
-            "dct_k90": _short(components_for(codes["dct"]).double()),
-        }
-    noise = asdict(noise_density(images[0].numel()))
-    table["noise"] = dict.fromkeys(("pixels", "dct", "pca"), noise)
-    return {"density": table, "participation": single}
+        means[name] = {basis: mean_density(code) for basis, code in codes.items()}
+        single[name] = Participation(
+            dct=five_digits(participation_ratio(codes["dct"])),
+            pca=five_digits(participation_ratio(codes["pca"])),
+            pca_leading=five_digits(leading_share(codes["pca"])),
+            dct_k90=five_digits(components_for(codes["dct"]).double()),
+        )
+    # White noise has the same law in every orthonormal basis.
+    means["noise"] = dict.fromkeys(("pixels", "dct", "pca"), noise_density(images[0].numel()))
+    return means, single
 
 
-def code_values(
-    dictionaries: Mapping[str, Tensor], images: Tensor, deltas: Mapping[str, Tensor], iterations: int
-) -> tuple[dict[str, Any], dict[str, LassoPath]]:
-    """Sparsity-error curves of images from every dictionary, and of perturbations from some of them.
-
-    Perturbations are rescaled to the size of their images; they are rebuilt from the "robust" features and
-    from the "noise" dictionary, which no training has seen.
-
-    Returns:
-        `curves`: "what|from what" -> counts, errors, counts at each of `LEVELS`, largest duality gap; and
-        the paths of the images.
-    """
-    targets = {"image": as_targets(images)}
-    targets |= {name: rescaled(delta, images) for name, delta in deltas.items()}
-    curves, paths = {}, {}
-    for source, atoms in dictionaries.items():
-        names = list(targets) if source in ("robust", "noise") else ["image"]
-        wanted = torch.cat([targets[name] for name in names])
-        path = lasso_path(wanted, atoms, ratios=RATIOS, iterations=iterations)
-        for index, name in enumerate(names):
-            part = slice(index * len(images), (index + 1) * len(images))
-            own = LassoPath(
-                path.ratios,
-                path.nonzeros[:, part],
-                path.errors[:, part],
-                path.gaps[:, part],
-                path.codes[:, part],
-            )
-            counts, errors = own.curve()
-            curves[f"{name}|{source}"] = {
-                "counts": counts,
-                "errors": errors,
-                "at": {f"{level:g}": _short(own.nonzeros_at(level)) for level in LEVELS},
-                "gap": float(own.gaps.max()),
-                "atoms": own.atoms,
-            }
-            if name == "image":
-                paths[source] = own
-    return {"curves": curves, "ratios": list(RATIOS)}, paths
-
-
-def sparse_pictures(path: LassoPath, atoms: Tensor, images: Tensor) -> tuple[Tensor, float, float]:
-    """Images rebuilt at the last weight whose mean share of non-zeros is at most the printed one.
-
-    Returns:
-        pictures with the images' own mean colours, mean share of non-zeros, mean relative squared error.
-
-    Ref: purification, Fig 4
-    """
-    share = path.nonzeros.double().mean(dim=1) / path.atoms
-    index = max(int((share <= PRINTED).sum()) - 1, 0)
-    rebuilt = (path.codes[index] @ nn.functional.normalize(atoms, dim=1)).reshape(images.shape)
-    mean = images.mean(dim=(2, 3), keepdim=True)
-    return rebuilt + mean, float(share[index]), float(path.errors[index].mean())
-
-
-def ascent_values(
+def feature_pictures(
     nets: Mapping[str, nn.Module],
     layers: Sequence[str],
     count: int,
     shape: tuple[int, ...],
     ascent: InputAscent,
     seed: int,
-) -> tuple[dict[str, Any], dict[str, Tensor]]:
-    """Pictures of the same channels of the same layers in every net, from the same first image.
+) -> tuple[dict[str, FeatureMeasures], dict[str, Tensor]]:
+    """Draw the same channels of the same layers in every net, from the same first image.
+
+    Args:
+        nets: by name; the first one chooses the channels.
+        layers: names of convolutions.
+        count: channels of each layer.
+        shape: (channels, height, width) of an image.
+        ascent: how features are drawn.
+        seed: of the first image.
 
     Returns:
-        `ascent`: "net|layer" -> roughness and low-frequency share per channel, number of waves; and the
-        pictures by the same names.
+        "net|layer" -> measures, and "net|layer" -> (count, channels, height, width) pictures.
     """
-    found, pictures = {}, {}
+    measures, pictures = {}, {}
     for layer in layers:
-        channels = None
+        channels = strongest_channels(next(iter(nets.values())), layer, count)
         for name, net in nets.items():
-            if channels is None:
-                channels = strongest_channels(net, layer, count)
             generator = torch.Generator().manual_seed(seed)
             drawn = ascent.run(net, layer, channels, shape, generator=generator)
             flat = centred(drawn)
-            found[f"{name}|{layer}"] = {
-                "roughness": _short(roughness(flat)),
-                "low": _short(low_frequency_share(flat)),
-                "waves": _short(participation_ratio(frequency_coefficients(flat))),
-                "channels": channels,
-            }
+            measures[f"{name}|{layer}"] = FeatureMeasures(
+                roughness=five_digits(roughness(flat)),
+                low=five_digits(low_frequency_share(flat)),
+                waves=five_digits(participation_ratio(frequency_coefficients(flat))),
+                channels=channels,
+            )
             pictures[f"{name}|{layer}"] = drawn
-    return found, pictures
+    return measures, pictures
 
 
 def strongest_channels(net: nn.Module, layer: str, count: int) -> list[int]:
-    """The channels of a convolution whose filters are longest: a choice that looks at no picture."""
+    """Return the channels of a convolution whose filters are longest: a choice that looks at no picture.
+
+    Args:
+        net: of the convolution.
+        layer: its name.
+        count: channels, in the order of the layer.
+    """
     weight = dict(net.named_modules())[layer].weight
     assert isinstance(weight, Tensor)
     order = weight.detach().flatten(1).norm(dim=1).argsort(descending=True)
     return sorted(order[:count].tolist())
 
 
-def span_values(atoms: Mapping[str, Tensor], targets: Mapping[str, Tensor]) -> dict[str, float]:
-    """Mean relative squared error "what|from what" of the best regression on the span of each dictionary.
+@dataclass(frozen=True, kw_only=True)
+class Lottery:
+    r"""How every filter approaches the feature it ends at, :math:`f_i = w_i / \|w_i\|` of the last snapshot.
 
-    Ref: purification, Rem 8.2
+    Args:
+        own: per snapshot, mean cosine of a filter with its own feature.
+        others: per snapshot, mean cosine with the features of the others.
+        rank: per snapshot, mean share of other filters that are less correlated with a feature than the one
+            that ends there.
+        first_ranks: per feature, that share at the start.
     """
-    found = {}
-    for source, rows in atoms.items():
-        errors = span_error(torch.cat(list(targets.values())), rows)
-        for name, part in zip(targets, errors.split([len(t) for t in targets.values()]), strict=True):
-            found[f"{name}|{source}"] = float(part.mean())
-    return found
+
+    own: list[float]
+    others: list[float]
+    rank: list[float]
+    first_ranks: list[float]
 
 
-def lottery_values(snapshots: Sequence[Tensor], alive: float = 0.05) -> dict[str, Any]:
-    """Cosines of every filter over training with the filter it ends as, and with those of the others.
+def lottery(snapshots: Sequence[Tensor], alive: float = 0.05) -> Lottery:
+    """Compare every filter over training with the filter it ends as, and with those of the others.
 
-    Returns:
-        `own`, `others`: means per snapshot; `rank`: per snapshot the mean share of other filters that are
-        less correlated with a feature than the one that ends there; `first_ranks`: per feature at the start.
+    Args:
+        snapshots: (m, ...) filters, first to last.
+        alive: filters that end shorter than this share of the median are dead.
 
     Reading: a feature is the direction a filter ends at, so every filter wins its own; 1/2 is chance for
         the rank at the start. Dead filters have no feature and are left out.
@@ -197,20 +292,21 @@ def lottery_values(snapshots: Sequence[Tensor], alive: float = 0.05) -> dict[str
     features = nn.functional.normalize(snapshots[-1][rows].flatten(1), dim=1)
     own, others, ranks = [], [], []
     for filters in snapshots:
-        table = nn.functional.normalize(filters[rows].flatten(1), dim=1) @ features.T
-        mine, count = table.diagonal(), len(table)
+        cosines = nn.functional.normalize(filters[rows].flatten(1), dim=1) @ features.T
+        mine, count = cosines.diagonal(), len(cosines)
         rivals = max(count - 1, 1)
         own.append(float(mine.mean()))
-        others.append(float((table.sum() - mine.sum()) / (count * rivals)))
-        ranks.append((table < mine.unsqueeze(0)).double().sum(dim=0) / rivals)
-    return {
-        "own": own,
-        "others": others,
-        "rank": [float(rank.mean()) for rank in ranks],
-        "first_ranks": _short(ranks[0]),
-    }
+        others.append(float((cosines.sum() - mine.sum()) / (count * rivals)))
+        # A column holds the cosines of all filters with one feature: its own filter's is on the diagonal.
+        ranks.append((cosines < mine.unsqueeze(0)).double().sum(dim=0) / rivals)
+    return Lottery(
+        own=own,
+        others=others,
+        rank=[float(rank.mean()) for rank in ranks],
+        first_ranks=five_digits(ranks[0]),
+    )
 
 
-def _short(values: Tensor) -> list[float]:
-    """Values with five digits, for a record of modest size."""
+def five_digits(values: Tensor) -> list[float]:
+    """Return values with five digits, for a record of modest size."""
     return [float(f"{value:.5g}") for value in values.double().tolist()]

@@ -1,15 +1,17 @@
 """What the deep image experiments share: the images, the network, the plans of training, the scores."""
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 import torch
+from annotated_types import Ge
 from torch import Tensor, nn
 
 from karat.certificates.smoothing import smoothed_certificate
-from karat.core.checks import require_integer, require_number, require_settings
+from karat.core.ranges import Count, NonNegative, Positive, Steps, settings
 from karat.data.images import available, load_images
 from karat.nets.networks import build_network
 from karat.probes.image_accuracy import accuracy, attacker_accuracy, device_of, robust_accuracy
@@ -25,52 +27,50 @@ CERTIFIED_AT = (0.0, 0.25, 0.5)
 
 
 @dataclass(frozen=True, kw_only=True)
+@settings
 class ImageSetting:
     """Network, images and training settings of one run.
 
     Args:
         network: a name of `NETWORKS` with its sizes.
         source: the images.
-        n, test: how many are used to train and to measure, None for all there are.
-        clean_epochs, robust_epochs: of training on images and on attacked images.
-        lr, robust_lr: their rates, from random weights both use `lr`; weight_decay, batch_size.
-        attack_warmup: epochs over which the radius grows.
-        schedule, milestones: see `ImageTraining`.
+        n: how many of them are used to train, None for all there are.
+        clean_epochs: of training on images.
+        robust_epochs: of training on attacked images.
+        lr: rate of clean training, and of adversarial training from random weights.
+        robust_lr: rate of adversarial training from a clean net.
+        weight_decay: of every training.
+        batch_size: of every training.
+        attack_warmup: epochs over which the radius of training attacks grows.
+        schedule: of the rates, see `ImageTraining`.
+        milestones: epochs after which the rate falls, for the schedule "steps".
+        test: how many images are used to measure, None for all there are.
         attacked: test images for the attacks.
-        steps, restarts: of the strong attack; device.
+        steps: of the strong attack.
+        restarts: of the strong attack.
+        device: where nets are trained, "cpu" or "cuda".
     """
 
     network: str
     source: Source
-    n: int | None
-    clean_epochs: int
-    robust_epochs: int
-    lr: float
-    robust_lr: float
-    weight_decay: float
-    batch_size: int = 128
-    attack_warmup: int = 1
+    n: Annotated[int, Ge(2)] | None
+    clean_epochs: Count
+    robust_epochs: Count
+    lr: Positive
+    robust_lr: Positive
+    weight_decay: NonNegative
+    batch_size: Count = 128
+    attack_warmup: Steps = 1
     schedule: Literal["cosine", "steps"] = "cosine"
     milestones: tuple[int, ...] = ()
-    test: int | None = None
-    attacked: int = 500
-    steps: int = 50
-    restarts: int = 3
+    test: Annotated[int, Ge(2)] | None = None
+    attacked: Count = 500
+    steps: Count = 50
+    restarts: Steps = 3
     device: str = "cpu"
 
     def __post_init__(self) -> None:
-        owner = type(self).__name__
-        for name in ("clean_epochs", "robust_epochs", "batch_size", "attacked", "steps"):
-            require_integer(getattr(self, name), name, owner, minimum=1)
-        for name in ("attack_warmup", "restarts"):
-            require_integer(getattr(self, name), name, owner, minimum=0)
-        for name in ("n", "test"):
-            if getattr(self, name) is not None:
-                require_integer(getattr(self, name), name, owner, minimum=2)
-        for name in ("lr", "robust_lr"):
-            require_number(getattr(self, name), name, owner, positive=True)
-        require_number(self.weight_decay, "weight_decay", owner, minimum=0)
-        require_settings(self)
+        """Nothing joins the settings here; the classes below add what theirs must fulfil."""
 
     def plan(
         self,
@@ -80,7 +80,14 @@ class ImageSetting:
         *,
         milestones: tuple[int, ...] | None = None,
     ) -> ImageTraining:
-        """The training of a stage; attackers by name."""
+        """Return the training of one stage.
+
+        Args:
+            epochs: its length.
+            lr: its rate.
+            attacker: by name, None for clean images.
+            milestones: instead of the setting's own.
+        """
         return ImageTraining(
             epochs=epochs,
             lr=lr,
@@ -90,14 +97,83 @@ class ImageSetting:
             milestones=self.milestones if milestones is None else milestones,
             attacker=None if attacker is None else named_attacker(attacker),
             attack_warmup=self.attack_warmup,
+            # A mirrored digit is another sign, a mirrored photograph is not.
             augment="crop" if self.source == "digits" else "crop+flip",
             device=self.device,
         )
 
 
+@dataclass(frozen=True, kw_only=True)
+class ImageResult:
+    """What every result on images says about them.
+
+    Args:
+        images: the source.
+        fallback: whether digits stood in for colour photographs.
+        trained_on: how many images.
+        tested_on: how many images.
+    """
+
+    images: str
+    fallback: bool
+    trained_on: int
+    tested_on: int
+
+    def images_attacked(self, config: ImageSetting) -> int:
+        """Return how many test images the attacks met: as many as asked for, if there were so many."""
+        return min(config.attacked, self.tested_on)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scores:
+    """Accuracies of one net.
+
+    Args:
+        accuracy: on all test images.
+        attacker: on the training attacker's own copies, its noise included: the paper's measure.
+        strong: under the strong noise-free attack in the same ball.
+    """
+
+    accuracy: float
+    attacker: float
+    strong: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScoreLists:
+    """Accuracies of several nets, or of one net against several attackers.
+
+    Args:
+        accuracy: as in `Scores`.
+        attacker: as in `Scores`.
+        strong: as in `Scores`.
+    """
+
+    accuracy: list[float]
+    attacker: list[float]
+    strong: list[float]
+
+    @classmethod
+    def of(cls, scores: Sequence[Scores]) -> Self:
+        """Return the lists of single scores."""
+        return cls(
+            accuracy=[score.accuracy for score in scores],
+            attacker=[score.attacker for score in scores],
+            strong=[score.strong for score in scores],
+        )
+
+
 @dataclass(frozen=True, eq=False)
 class Images:
-    """Training images in random order and test images, pixels in [0, 1], all 32 x 32."""
+    """Training images and test images in random order, pixels in [0, 1], all 32 x 32.
+
+    Args:
+        x: (n, channels, 32, 32) to train with.
+        labels: (n,) theirs.
+        x_test: (n_test, channels, 32, 32) to measure on.
+        labels_test: (n_test,) theirs.
+        classes: how many labels there are.
+    """
 
     x: Tensor
     labels: Tensor
@@ -106,29 +182,29 @@ class Images:
     classes: int
 
     def network(self, name: str, generator: torch.Generator) -> nn.Module:
-        """A freshly drawn network for these images."""
+        """Return a freshly drawn network for these images."""
         return build_network(name, self.classes, generator=generator, channels=self.x.shape[1])
 
     def first(self, count: int) -> tuple[Tensor, Tensor]:
-        """The first test images, which are in random order."""
+        """Return the first test images, which are in random order, and their labels."""
         return self.x_test[:count], self.labels_test[:count]
 
 
 def load(config: ImageSetting, generator: torch.Generator) -> Images:
-    """The images of a setting; digits are framed by zeros to 32 x 32."""
+    """Return the images of a setting; digits are framed by zeros to 32 x 32."""
 
-    def part(train: bool, count: int | None) -> tuple[Tensor, Tensor]:
+    def drawn(train: bool, count: int | None) -> tuple[Tensor, Tensor]:
         x, labels = load_images(config.source, train=train)
         order = torch.randperm(len(x), generator=generator)[:count]
         edge = SIDE - x.shape[-1]
         return nn.functional.pad(x[order], (edge // 2, edge - edge // 2) * 2), labels[order]
 
-    (x, labels), (x_test, labels_test) = part(True, config.n), part(False, config.test)
+    (x, labels), (x_test, labels_test) = drawn(True, config.n), drawn(False, config.test)
     return Images(x, labels, x_test, labels_test, 2 if config.source == "cifar10_pair" else 10)
 
 
 def provenance(config: ImageSetting, images: Images) -> dict[str, Any]:
-    """Which images were used, and whether digits stood in for colour photographs."""
+    """Return the fields of an `ImageResult`."""
     return {
         "images": config.source,
         "fallback": config.source == "digits",
@@ -138,14 +214,38 @@ def provenance(config: ImageSetting, images: Images) -> dict[str, Any]:
 
 
 def source_or_digits(source: Source) -> Source:
-    """The images if they are here, else the embedded digits."""
+    """Return the source if its images are here, else the embedded digits."""
     return source if available(source) else "digits"
+
+
+def all_scores(
+    net: nn.Module, images: Images, attacker: str, config: ImageSetting, generator: torch.Generator
+) -> Scores:
+    """Return the accuracies of a net without attack, under the training attacker and under the strong one.
+
+    Args:
+        net: to be measured.
+        images: whose test part is used.
+        attacker: by name; the strong attack shares its ball.
+        config: how many images are attacked, steps and restarts.
+        generator: of the attackers' noise and random starts.
+    """
+    accuracy = clean_score(net, images)
+    return Scores(accuracy=accuracy, **scores(net, images, attacker, config, generator))
 
 
 def scores(
     net: nn.Module, images: Images, attacker: str, config: ImageSetting, generator: torch.Generator
 ) -> dict[str, float]:
-    """Accuracy on the attacker's copies and under the strong noise-free attack in the same ball."""
+    """Return the accuracies under attack: on the attacker's copies, and under the strong noise-free attack.
+
+    Args:
+        net: to be measured.
+        images: whose test part is used.
+        attacker: by name; the strong attack shares its ball.
+        config: how many images are attacked, steps and restarts.
+        generator: of the attackers' noise and random starts.
+    """
     x, labels = images.first(config.attacked)
     named = named_attacker(attacker)
     return {
@@ -157,7 +257,7 @@ def scores(
 
 
 def clean_score(net: nn.Module, images: Images) -> float:
-    """Accuracy on all test images, without noise."""
+    """Return the accuracy on all test images, without noise."""
     return accuracy(net, images.x_test, images.labels_test)
 
 
@@ -169,10 +269,19 @@ def certified(
     votes: int,
     generator: torch.Generator,
 ) -> list[float]:
-    """Certified accuracy of the net smoothed with the attacker's noise, at `CERTIFIED_AT`."""
+    """Return the certified accuracy of the net smoothed with the attacker's noise, at `CERTIFIED_AT`.
+
+    Args:
+        net: to be smoothed.
+        images: whose test part is used.
+        attacker: with a noise level above zero.
+        count: test images.
+        votes: noise draws per image.
+        generator: of the noise.
+    """
     x, labels = images.first(count)
     device = device_of(net.eval())
-    found = smoothed_certificate(
+    certificate = smoothed_certificate(
         lambda noisy: net(noisy.to(device)).cpu(),
         x,
         sigma=attacker.sigma,
@@ -180,14 +289,22 @@ def certified(
         selection=max(1, votes // 10),
         generator=generator,
     )
-    right = (found.prediction == labels) & ~found.abstained
-    return [float((right & (found.radius >= radius)).double().mean()) for radius in CERTIFIED_AT]
+    right = (certificate.prediction == labels) & ~certificate.abstained
+    return [float((right & (certificate.radius >= radius)).double().mean()) for radius in CERTIFIED_AT]
 
 
 def checkpoint_file(experiment: str, config: Any, generator: torch.Generator, stage: str) -> Path | None:
-    """Where a stage of this cell keeps its checkpoint: below the folder KARAT_CHECKPOINTS, if that is set."""
+    """Return where a stage of a cell keeps its checkpoint: below KARAT_CHECKPOINTS, if that folder is set.
+
+    Args:
+        experiment: its name.
+        config: of the cell.
+        generator: of the cell, whose first seed names it.
+        stage: of the training.
+    """
     folder = os.environ.get("KARAT_CHECKPOINTS")
     if not folder:
         return None
     name = f"{experiment}-{config_hash(experiment, config_to_json(config))}-{generator.initial_seed()}"
+    # Names of attackers contain colons, which some file systems refuse.
     return Path(folder) / name / f"{stage.replace(':', '_')}.pt"

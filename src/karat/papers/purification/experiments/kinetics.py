@@ -1,8 +1,8 @@
 """Growth during training: winners against the rest, chance accuracy, and how many neurons an input wakes."""
 
 import math
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Annotated, Any
 
 import torch
 from torch import Tensor
@@ -10,14 +10,16 @@ from torch import Tensor
 from karat.core.losses import Logistic
 from karat.data import Samples, SparseCoding
 from karat.nets import OddTwoLayer
-from karat.papers.purification.experiments.evaluate import require_awake, share
-from karat.papers.purification.experiments.l2 import J
-from karat.papers.purification.experiments.regime import Regime, split
+from karat.papers.purification.bounds import mixture_ratio
+from karat.papers.purification.experiments.draws import split
+from karat.papers.purification.experiments.net_measures import require_awake, share
+from karat.papers.purification.experiments.odd_net_config import RANDOM_START, OddNetConfig
 from karat.papers.purification.experiments.ties import TiesToPlus
 from karat.probes.activity import near_threshold_count
 from karat.probes.live_rows import grown_neurons
 from karat.probes.lottery import tickets
 from karat.study.experiment import Experiment, Preset
+from karat.study.result import Undefined
 from karat.training.odd import OddClassifier, forward
 
 SHARES = (0.1, 0.3, 0.5, 0.75, 1.0)
@@ -26,36 +28,74 @@ SHARES = (0.1, 0.3, 0.5, 0.75, 1.0)
 EARLY = ({"d": 50, "k": 4, "clean_steps": 2}, {"d": 50, "k": 50, "clean_steps": 2})
 """Settings of the first phase alone: they show whether its constants depend on the sparsity."""
 
+_NO_SURE = Undefined("no coordinate is a sure winner at this step")
 
-def run(config: Regime, generator: torch.Generator) -> dict[str, Any]:
+
+@dataclass(frozen=True, kw_only=True)
+class KineticsResult:
+    r"""Growth over clean training, lists over the stops; growth is per unit of rescaled time with l' = 1.
+
+    Args:
+        wake_rate: probability :math:`E \|z\|_0 / d` that a code is on.
+        steps: of the stops.
+        time: rescaled time of the stops.
+        threshold: the paper's b.
+        accuracy: clean accuracy.
+        winner_growth: mean growth of the coordinates on which live neurons end.
+        sure_growth: mean growth of sure winners.
+        sure_growth_low: what 90% of sure winners exceed.
+        loser_growth: root mean square growth of coordinates that are no potential winners.
+        largest_growth: largest growth of any coordinate.
+        most_possible: its trivial limit :math:`d \, E |z_j| / 2`.
+        gate: mean activation probability.
+        coupling_spread: mean deviation of grown winners from their common growth, relative.
+        grown: number of winners that have grown beyond :math:`2 \sqrt k b`.
+        awake_count: mean number of neurons that an input brings near the threshold.
+    """
+
+    wake_rate: float
+    steps: list[int]
+    time: list[float]
+    threshold: list[float]
+    accuracy: list[float]
+    winner_growth: Annotated[list[float], Undefined("no live neuron ends on one feature")]
+    sure_growth: Annotated[list[float], _NO_SURE]
+    sure_growth_low: Annotated[list[float], _NO_SURE]
+    loser_growth: list[float]
+    largest_growth: list[float]
+    most_possible: list[float]
+    gate: list[float]
+    coupling_spread: Annotated[list[float], Undefined("no winner has grown beyond the threshold yet")]
+    grown: list[float]
+    awake_count: list[float]
+
+
+def run(config: OddNetConfig, generator: torch.Generator) -> KineticsResult:
     """Clean training; at every stop the growth of all coordinates, measured on a large fresh sample."""
-    draws = split(generator, 5)
-    model = config.draw_model(draws[0])
-    test = model.sample(config.n_test, generator=draws[1], dtype=torch.float32)
-    start = config.draw_net(model, draws[2])
-    stops = config.stops(SHARES)
+    for_model, for_test, for_start, for_clean, for_growth = split(generator, 5)
+    model = config.draw_model(for_model)
+    test = model.sample(config.n_test, generator=for_test, dtype=torch.float32)
+    start = config.draw_net(model, for_start)
+    stops = config.observed_steps(SHARES)
     nets: list[OddTwoLayer] = []
 
-    def observe(step: int, net: OddTwoLayer) -> dict[str, Any]:
+    def keep(step: int, net: OddTwoLayer) -> dict[str, Any]:
         nets.append(net)
         return {}
 
-    net, measured = config.clean_trainer().run(
-        start,
-        config.batches(model, draws[3]),
-        steps=config.clean_steps,
-        generator=draws[3],
-        observe=observe,
-        observe_at=stops,
+    last, measured = config.train_clean(start, model, for_clean, observe=keep, observe_at=stops)
+    if config.clean_steps > config.step_at(config.phases().T_e):  # before, all nets sleep on most inputs
+        require_awake(last, test.x, config.clean_steps)
+    sample = model.sample(4 * config.n_test, generator=for_growth, dtype=torch.float32)
+    # Winners are known only at the end: the nets are kept and measured afterwards.
+    winners = _winners(model, last)
+    rows = [growth(config, model, net, sample, test, winners) for net in nets]
+    return KineticsResult(
+        wake_rate=mixture_ratio(model.code.expected_support, config.d),
+        steps=stops,
+        time=[values["time"] for _, values in measured],
+        **{name: [row[name] for row in rows] for name in rows[0]},
     )
-    if config.clean_steps > config.step_at(config.phases()["T_e"]):  # before, all nets sleep on most inputs
-        require_awake(net, test.x, config.clean_steps)
-    sample = model.sample(4 * config.n_test, generator=draws[4], dtype=torch.float32)
-    won = _winners(model, net)
-    rows = [_growth(config, model, at, sample, test, won) for at in nets]
-    values: dict[str, Any] = {"wake_rate": model.code.expected_support / config.d, "steps": stops}
-    values["time"] = [row["time"] for _, row in measured]
-    return values | {name: [row[name] for row in rows] for name in rows[0]}
 
 
 def _winners(model: SparseCoding, net: OddTwoLayer) -> Tensor:
@@ -69,10 +109,28 @@ def _winners(model: SparseCoding, net: OddTwoLayer) -> Tensor:
     return mask
 
 
-def _growth(
-    config: Regime, model: SparseCoding, net: OddTwoLayer, sample: Samples, test: Samples, won: Tensor
+def growth(
+    config: OddNetConfig,
+    model: SparseCoding,
+    net: OddTwoLayer,
+    sample: Samples,
+    test: Samples,
+    winners: Tensor,
 ) -> dict[str, float]:
-    """d E[y gate z_j] sign(w*_j) of one half of every pair: the growth per unit of rescaled time, l' = 1.
+    r"""Measure how fast the coordinates of one net grow, each from one half of its pair.
+
+    .. math:: d \, E\big[y \, 1[\langle w_i, x \rangle + \rho_i \ge b] \, z_j\big] \, \mathrm{sign}(w^*_j)
+
+    Args:
+        config: of the run.
+        model: gives dictionary and label vector.
+        net: at one stop.
+        sample: points of the expectations.
+        test: points of the accuracy.
+        winners: (m, D) mask of the coordinates that win in the end.
+
+    Returns:
+        the entries of `KineticsResult` at this stop.
 
     Reading: the lemmas speak of one indicator; by the symmetry x -> -x it is half of the pair's gate.
     """
@@ -80,26 +138,28 @@ def _growth(
     f, gates = forward(net, sample.x)
     signed = sample.z * model.w_star.sign().float()
     weight = sample.y / len(sample) * config.d / 2
-    plain = gates.weight_gradient(signed, weight)
+    mean_growth = gates.weight_gradient(signed, weight)
     weight[1::2] *= -1
-    halves = gates.weight_gradient(signed, weight)
-    slope = -Logistic().derivative(sample.y * f) * sample.y
-    pair = gates.weight_gradient(signed, slope / len(sample)) * config.d
-    own = net.W @ model.M.float() * model.w_star.sign().float()
-    sets = tickets(own, torch.ones(config.d), -float(net.b), config.rule())
+    # Half the difference of the estimates from even and from odd points: sampling noise alone.
+    noise = gates.weight_gradient(signed, weight)
+    loss_slope = -Logistic().derivative(sample.y * f) * sample.y
+    pair_growth = gates.weight_gradient(signed, loss_slope / len(sample)) * config.d
+    coordinates = net.W @ model.M.float() * model.w_star.sign().float()
+    sets = tickets(coordinates, torch.ones(config.d), -float(net.b), config.ticket_rule())
     lost = ~sets.potential
-    common = (slope.unsqueeze(1) * signed).mean(dim=0) * config.d
-    grown = won & (own >= 2 * math.sqrt(config.k) * -float(net.b))
-    spread = (pair - common)[grown].abs().mean() / common.mean() if bool(grown.any()) else math.nan
+    common = (loss_slope.unsqueeze(1) * signed).mean(dim=0) * config.d
+    grown = winners & (coordinates >= 2 * math.sqrt(config.k) * -float(net.b))
+    spread = (pair_growth - common)[grown].abs().mean() / common.mean() if bool(grown.any()) else math.nan
+    some_sure = bool(sets.sure.any())
     return {
         "threshold": -float(net.b),
         "accuracy": share(TiesToPlus(OddClassifier(net)).margin(test.x, test.y) > 0),
-        "winner_growth": float(plain[won].mean()) if bool(won.any()) else math.nan,
-        "sure_growth": float(plain[sets.sure].mean()) if bool(sets.sure.any()) else math.nan,
-        "sure_growth_low": float(plain[sets.sure].quantile(0.1)) if bool(sets.sure.any()) else math.nan,
-        # The product of two independent halves is free of the sampling noise that |plain| is full of.
-        "loser_growth": max(0.0, float((plain[lost] ** 2 - halves[lost] ** 2).mean())) ** 0.5,
-        "largest_growth": float(plain.abs().max()),
+        "winner_growth": float(mean_growth[winners].mean()) if bool(winners.any()) else math.nan,
+        "sure_growth": float(mean_growth[sets.sure].mean()) if some_sure else math.nan,
+        "sure_growth_low": float(mean_growth[sets.sure].quantile(0.1)) if some_sure else math.nan,
+        # The product of two independent halves is free of the sampling noise that |mean_growth| is full of.
+        "loser_growth": max(0.0, float((mean_growth[lost] ** 2 - noise[lost] ** 2).mean())) ** 0.5,
+        "largest_growth": float(mean_growth.abs().max()),
         "most_possible": float(sample.z.abs().mean(dim=0).max()) * config.d / 2,
         "gate": float(gates.value.mean()),
         "coupling_spread": float(spread),
@@ -108,27 +168,24 @@ def _growth(
     }
 
 
-_NO_SURE = "no coordinate is a sure winner at this step"
-UNDEFINED = {
-    "winner_growth": "no live neuron ends on one feature",
-    "sure_growth": _NO_SURE,
-    "sure_growth_low": _NO_SURE,
-    "coupling_spread": "no winner has grown beyond the threshold yet",
-}
-
 KINETICS = Experiment(
     name="purification.kinetics",
     title="Do winners grow at their own pace while accuracy waits?",
     paper="purification",
     presets={
         "tiny": Preset(
-            config=replace(J, d=40, k=10, batch=512, clean_steps=150, n_test=300), seeds=2, cell_seconds=0.6
+            config=replace(RANDOM_START, d=40, k=10, batch=512, clean_steps=150, n_test=300),
+            seeds=2,
+            cell_seconds=0.6,
         ),
         "quick": Preset(
-            config=replace(J, batch=1024), points=(*EARLY, {"d": 100, "k": 20}), seeds=3, cell_seconds=2
+            config=replace(RANDOM_START, batch=1024),
+            points=(*EARLY, {"d": 100, "k": 20}),
+            seeds=3,
+            cell_seconds=2,
         ),
         "full": Preset(
-            config=J,
+            config=RANDOM_START,
             points=(
                 *EARLY,
                 {"d": 100, "k": 20, "batch": 1024},
@@ -140,5 +197,4 @@ KINETICS = Experiment(
         ),
     },
     run=run,
-    undefined=UNDEFINED,
 )

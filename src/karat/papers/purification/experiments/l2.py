@@ -1,179 +1,246 @@
 """Clean training, then adversarial training from it: what robustness costs, what changes in the neurons."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
+from torch import Tensor
 
-from karat.attacks import Steepest, run_attack
 from karat.core.ball import Ball
 from karat.data import Samples, SparseCoding
 from karat.nets import OddTwoLayer
-from karat.papers.purification.bounds import l_inf_radii
-from karat.papers.purification.experiments.certified import certified, proven_and_unbroken
-from karat.papers.purification.experiments.evaluate import (
+from karat.papers.purification.bounds import l_inf_radii, mixture_ratio
+from karat.papers.purification.experiments.ablation import Ablation, ablation
+from karat.papers.purification.experiments.certified import CertifiedShares, certified, proven_and_unbroken
+from karat.papers.purification.experiments.draws import split
+from karat.papers.purification.experiments.net_measures import (
+    Accuracies,
+    Features,
+    RadiusCurves,
     accuracies,
-    curve,
     features,
-    named,
-    neurons,
-    perturbations,
+    radius_curves,
     require_awake,
     share,
     unbroken,
-    undefined,
 )
-from karat.papers.purification.experiments.regime import Regime, split, universal
-from karat.papers.purification.experiments.ties import TiesToPlus, ties_to_plus
-from karat.probes.cosines import abs_cosine, alignment_with_start
-from karat.probes.dense_mixture import densest_neurons, split_mixture
-from karat.probes.live_rows import grown_neurons
-from karat.probes.movement import relative_movement, relative_movement_along
-from karat.probes.oracle import HardThreshold, soft_threshold
+from karat.papers.purification.experiments.neuron_parts import (
+    Movements,
+    NeuronParts,
+    either_live,
+    movements,
+    neuron_parts,
+)
+from karat.papers.purification.experiments.odd_net_config import RANDOM_START, OddNetConfig
+from karat.papers.purification.experiments.oracle_measures import (
+    HardOracle,
+    PureNet,
+    hard_oracle,
+    pure_net,
+)
+from karat.papers.purification.experiments.perturbation_measures import PerturbationMeasures, perturbations
+from karat.probes.movement import relative_movement
 from karat.probes.small_ball import boundary_mass, robust_error_floor
 from karat.study.experiment import Experiment, Preset
-from karat.training.odd import OddClassifier
-
-DELETED = (0, 8, 20)
-"""Hub neurons removed in the ablation."""
 
 
-def run(config: Regime, generator: torch.Generator) -> dict[str, Any]:
+@dataclass(frozen=True, kw_only=True)
+class NetMeasures(Accuracies, Features, PerturbationMeasures, CertifiedShares, NeuronParts):
+    """Everything that is measured on a trained net.
+
+    Args:
+        curve: accuracy against the radius.
+    """
+
+    curve: RadiusCurves
+
+
+@dataclass(frozen=True, kw_only=True)
+class DataValues:
+    r"""Sizes of the problem.
+
+    Args:
+        tau: radius of the attacks.
+        support: expected number of non-zero codes :math:`E \|z\|_0`.
+        support_low: its 5% quantile.
+        support_high: its 95% quantile.
+        support_ratio: :math:`E \|z\|_0 / d`, the predicted mixture.
+        score_variance: :math:`E \langle w^*, z \rangle^2`.
+        boundary_mass: :math:`P(|\langle w^*, z \rangle| \le t)` at four t.
+        error_floor: robust error below which no classifier can get.
+    """
+
+    tau: float
+    support: float
+    support_low: float
+    support_high: float
+    support_ratio: float
+    score_variance: float
+    boundary_mass: list[float]
+    error_floor: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class PrintedRadii:
+    r"""Accuracies at the radii of the l_inf theorem for :math:`c_0 = c_1 = 0`; None for l2.
+
+    Args:
+        fall_radius: :math:`k^{-2}`.
+        hold_radius: :math:`k^{-1.75}`.
+        clean_at_fall: of the clean net at the former.
+        robust_at_hold: of the robust net at the latter.
+        robust_certified_at_hold: its certified end, None if nothing was certified.
+    """
+
+    fall_radius: float | None = None
+    hold_radius: float | None = None
+    clean_at_fall: float | None = None
+    robust_at_hold: float | None = None
+    robust_certified_at_hold: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class TwoTrainingsResult(DataValues, Movements, PrintedRadii, Ablation):
+    """A clean net, the robust net trained from it, and the oracles beside them.
+
+    Args:
+        start: the net before training, if it starts from pure features.
+        clean: after clean training.
+        robust: after adversarial training.
+        pure: exact features with a soft threshold.
+        hard: exact features with a hard threshold.
+        movement_steps: steps of adversarial training at which the weights are compared with the clean ones.
+        movement_curve: how far they have moved by then.
+    """
+
+    start: Accuracies | None = None
+    clean: NetMeasures
+    robust: NetMeasures
+    pure: PureNet
+    hard: HardOracle
+    movement_steps: list[int]
+    movement_curve: list[float]
+
+
+def run(config: OddNetConfig, generator: torch.Generator) -> TwoTrainingsResult:
     """Train clean, train robust, measure both and the oracles beside them."""
-    draws = split(generator, 6)
-    model = config.draw_model(draws[0])
-    test = model.sample(config.n_test, generator=draws[1], dtype=torch.float32)
-    start = config.draw_net(model, draws[2])
-    clean, _ = config.clean_trainer().run(
-        start, config.batches(model, draws[3]), steps=config.clean_steps, generator=draws[3]
-    )
+    for_model, for_test, for_start, for_clean, for_robust, for_attacks = split(generator, 6)
+    model = config.draw_model(for_model)
+    test = model.sample(config.n_test, generator=for_test, dtype=torch.float32)
+    start = config.draw_net(model, for_start)
+    clean, _ = config.train_clean(start, model, for_clean)
     require_awake(clean, test.x, config.clean_steps)
-    robust, moved = config.robust_trainer(model).run(
+    robust, moved = config.train_robust(
         clean,
-        config.batches(model, draws[4]),
-        steps=config.robust_steps,
-        generator=draws[4],
+        model,
+        for_robust,
         observe=lambda step, net: {"movement": relative_movement(net.W, clean.W)},
         observe_at={round(config.robust_steps * i / 10) for i in range(11)},
     )
     require_awake(robust, test.x, config.clean_steps + config.robust_steps)
-    values = data_values(config, model, test)
-    if config.start == "pure":
-        values |= named("start", accuracies(config, model, start, test, draws[5]))
-    for name, net in (("clean", clean), ("robust", robust)):
-        values |= named(name, accuracies(config, model, net, test, draws[5]))
-        values |= named(name, features(model, net, test.x))
-        values |= named(name, perturbations(config, model, net, test, draws[5]))
-        values |= named(name, curve(config, model, net, test, draws[5]))
-        values |= named(name, certified(config, model, net, test, draws[5]))
-    values |= movements(model, start, clean, robust) | neurons(model, clean, robust)
-    values["movement_steps"] = [step for step, _ in moved]
-    values["movement_curve"] = [found["movement"] for _, found in moved]
-    values |= printed_radii(config, model, clean, robust, test, draws[5])
-    values |= ablation(config, model, clean, test)
-    return values | oracles(config, model, clean, test, draws[5])
+    rows = either_live(clean, robust)
+    # The order of the measurements is the order of their random draws.
+    return TwoTrainingsResult(
+        start=accuracies(config, model, start, test, for_attacks) if config.start == "pure" else None,
+        clean=_measured(config, model, clean, rows, test, for_attacks),
+        robust=_measured(config, model, robust, rows, test, for_attacks),
+        movement_steps=[step for step, _ in moved],
+        movement_curve=[values["movement"] for _, values in moved],
+        **_fields(
+            data_values(config, model, test),
+            movements(model, start, clean, robust),
+            printed_radii(config, model, clean, robust, test, for_attacks),
+            ablation(config, model, clean, test),
+        ),
+        pure=pure_net(config, model, clean, test, for_attacks),
+        hard=hard_oracle(config, model, test),
+    )
 
 
-def data_values(config: Regime, model: SparseCoding, test: Samples) -> dict[str, Any]:
-    """Sizes of the problem: support, score, radius, boundary mass, and the floor under any classifier."""
+def _measured(
+    config: OddNetConfig,
+    model: SparseCoding,
+    net: OddTwoLayer,
+    rows: Tensor,
+    test: Samples,
+    generator: torch.Generator,
+) -> NetMeasures:
+    """Everything about one net; of its neurons only some rows are kept one by one."""
+    parts = (
+        accuracies(config, model, net, test, generator),
+        features(model, net, test.x),
+        perturbations(config, model, net, test, generator),
+        neuron_parts(model, net, rows),
+    )
+    curve = radius_curves(config, model, net, test, generator)
+    return NetMeasures(curve=curve, **_fields(*parts, certified(config, model, net, test, generator)))
+
+
+def _fields(*parts: Any) -> dict[str, Any]:
+    """The fields of several dataclasses together."""
+    return {name: value for part in parts for name, value in vars(part).items()}
+
+
+def data_values(config: OddNetConfig, model: SparseCoding, test: Samples) -> DataValues:
+    """Sizes of the problem: support, score, radius, boundary mass, and the floor under any classifier.
+
+    Args:
+        config: the radius.
+        model: the law of the codes.
+        test: points for what has no formula.
+    """
     assert test.z is not None
     support = (test.z != 0).sum(dim=1).double()
     grid = torch.tensor([0.05, 0.1, 0.2, 0.4])
-    return {
-        "tau": config.tau(model),
-        "support": model.code.expected_support,
-        "support_low": float(support.quantile(0.05)),
-        "support_high": float(support.quantile(0.95)),
-        "support_ratio": model.code.expected_support / config.d,
-        "score_variance": model.score_variance,
-        "boundary_mass": [float(v) for v in boundary_mass(model, test.z, grid)],
-        "error_floor": robust_error_floor(model, test.z, config.p, config.tau(model)),
-    }
+    return DataValues(
+        tau=config.tau(model),
+        support=model.code.expected_support,
+        support_low=float(support.quantile(0.05)),
+        support_high=float(support.quantile(0.95)),
+        support_ratio=mixture_ratio(model.code.expected_support, config.d),
+        score_variance=model.score_variance,
+        boundary_mass=[float(v) for v in boundary_mass(model, test.z, grid)],
+        error_floor=robust_error_floor(model, test.z, config.p, config.tau(model)),
+    )
 
 
 def printed_radii(
-    config: Regime,
+    config: OddNetConfig,
     model: SparseCoding,
     clean: OddTwoLayer,
     robust: OddTwoLayer,
     test: Samples,
     generator: torch.Generator,
-) -> dict[str, Any]:
-    """The clean net at k^-2 and the robust one at k^-1.75, the l_inf theorem's radii for c0 = c1 = 0."""
+) -> PrintedRadii:
+    """Attack the clean net at k^-2 and the robust one at k^-1.75; nothing for l2.
+
+    Args:
+        config: the attacks.
+        model: gives the universal direction.
+        clean: after clean training.
+        robust: after adversarial training.
+        test: points, of which at most 300 are attacked.
+        generator: of random starts.
+    """
     if config.p == 2:
-        return {}
+        return PrintedRadii()
     fall, hold = l_inf_radii(config.k, 0.0, 0.0)
     few = test.take(slice(0, min(300, config.n_attack)))
-    values: dict[str, Any] = {"fall_radius": fall, "hold_radius": hold}
-    for name, net, radius in (("clean_at_fall", clean, fall), ("robust_at_hold", robust, hold)):
-        values[name] = share(unbroken(config, model, net, few, Ball(config.p, radius), generator))
+
+    def accuracy(net: OddTwoLayer, radius: float) -> float:
+        return share(unbroken(config, model, net, few, Ball(config.p, radius), generator))
+
+    at_fall, at_hold, proven = accuracy(clean, fall), accuracy(robust, hold), None
     if config.n_certify:
         proven, _ = proven_and_unbroken(config, model, robust, test, Ball(config.p, hold), generator)
-        values["robust_certified_at_hold"] = proven
-    return values
+    return PrintedRadii(
+        fall_radius=fall,
+        hold_radius=hold,
+        clean_at_fall=at_fall,
+        robust_at_hold=at_hold,
+        robust_certified_at_hold=proven,
+    )
 
-
-def movements(
-    model: SparseCoding, start: OddTwoLayer, clean: OddTwoLayer, robust: OddTwoLayer
-) -> dict[str, Any]:
-    """How far each training carried the weights, weighted as in the theorems and over live neurons."""
-    live = grown_neurons(clean.W)
-    theta = abs_cosine(clean.W, robust.W)[live]
-    moved = torch.linalg.vector_norm(robust.W - clean.W, dim=1)
-    return {
-        "start_alignment": alignment_with_start(clean.W, start.W),
-        "start_alignment_robust": alignment_with_start(robust.W, start.W),
-        "start_theta": float(abs_cosine(clean.W, start.W)[live].mean()),
-        "theta": float(theta.mean()),
-        "theta_low": float(theta.quantile(0.1)),
-        "movement": relative_movement(robust.W, clean.W),
-        "movement_along": relative_movement_along(robust.W, clean.W, model.dense_direction),
-        "largest_move": float(moved.max()),
-    }
-
-
-def ablation(config: Regime, model: SparseCoding, net: OddTwoLayer, test: Samples) -> dict[str, Any]:
-    """Accuracy without the densest neurons, and without the direction M w* in all of them."""
-    mixture = split_mixture(net.W, model.M, model.w_star)
-    unit = torch.nn.functional.normalize(model.dense_direction, dim=0).to(net.W)
-    ball, x, y = config.ball(model), test.x, test.y
-    variants = []
-    for count in DELETED:
-        kept = torch.ones(net.m, dtype=torch.bool)
-        kept[densest_neurons(mixture, count)] = False
-        variants.append(net.replace(W=net.W[kept]))
-    variants.append(net.replace(W=net.W - (net.W @ unit).unsqueeze(1) * unit))
-    rows = []
-    for variant in variants:
-        classifier = TiesToPlus(OddClassifier(variant))
-        fooled = [
-            run_attack(method, classifier, x, y, ball).error
-            for method in (universal(model, config.p), Steepest())
-        ]
-        rows.append([share(classifier.margin(x, y) > 0), *(1 - error for error in fooled)])
-    return {"ablation_deleted": list(DELETED), "ablation": rows[:-1], "projected": rows[-1]}
-
-
-def oracles(
-    config: Regime, model: SparseCoding, clean: OddTwoLayer, test: Samples, generator: torch.Generator
-) -> dict[str, Any]:
-    """The exact dictionary with a soft threshold (as large as the clean net's) and with a hard one."""
-    live = grown_neurons(clean.W)
-    scale = float(split_mixture(clean.W, model.M, model.w_star).alpha[live].mean())
-    pure = soft_threshold(model.M.float(), model.w_star.float(), scale, -float(clean.b), clean.sigma_rho)
-    values = named("pure", accuracies(config, model, pure, test, generator))
-    values |= named("pure", curve(config, model, pure, test, generator))
-    hard = HardThreshold(model.M, model.w_star, 0.5 * config.scale)
-    values["hard_accuracy"] = share(TiesToPlus(hard).margin(test.x, test.y) > 0)
-    if config.p == 2 or config.dictionary == "identity":
-        ends = hard.worst_margin(test.x, test.y, config.ball(model))
-        below, above = (share(ties_to_plus(end, test.y) > 0) for end in ends)
-        values |= {"hard_certified": below, "hard_attacked": above}
-    return values
-
-
-J = Regime(d=200, k=30)
-"""The finite-size regime of random starts; k and the batch grow with d."""
 
 L2 = Experiment(
     name="purification.l2",
@@ -182,7 +249,7 @@ L2 = Experiment(
     presets={
         "tiny": Preset(
             config=replace(
-                J,
+                RANDOM_START,
                 d=40,
                 k=10,
                 batch=512,
@@ -196,9 +263,9 @@ L2 = Experiment(
             seeds=2,
             cell_seconds=1.0,
         ),
-        "quick": Preset(config=replace(J, n_certify=12), seeds=3, cell_seconds=25),
+        "quick": Preset(config=replace(RANDOM_START, n_certify=12), seeds=3, cell_seconds=25),
         "full": Preset(
-            config=replace(J, n_certify=100, certify_domains=500),
+            config=replace(RANDOM_START, n_certify=100, certify_domains=500),
             points=(
                 {"d": 100, "k": 20, "batch": 1024},
                 {"d": 200, "k": 30},
@@ -213,5 +280,4 @@ L2 = Experiment(
         ),
     },
     run=run,
-    undefined=undefined("start", "clean", "robust", "pure"),
 )

@@ -3,12 +3,11 @@
 import math
 from dataclasses import replace
 
-from karat.papers.purification.experiments.evaluate import undefined
 from karat.papers.purification.experiments.l2 import run
-from karat.papers.purification.experiments.regime import Regime
+from karat.papers.purification.experiments.odd_net_config import OddNetConfig
 from karat.study.experiment import Experiment, Preset
 
-RANDOM = Regime(
+L_INF_RANDOM = OddNetConfig(
     d=100,
     k=20,
     batch=1024,
@@ -21,8 +20,8 @@ RANDOM = Regime(
 )
 """From a random start; without the ramp the perturbation wakes all sleeping neurons and training diverges."""
 
-PURE = replace(RANDOM, d=200, k=25, start="pure", decay=0.05, clean_steps=200, tau_factor=0.2)
-"""From w_i = M_i: the regime in which the gap and a small movement are seen together."""
+L_INF_PURE = replace(L_INF_RANDOM, d=200, k=25, start="pure", decay=0.05, clean_steps=200, tau_factor=0.2)
+"""From w_i = M_i: the setting in which the gap and a small movement are seen together."""
 
 _pure = {"start": "pure", "decay": 0.05, "clean_steps": 200, "tau_factor": 0.2, "n_certify": 60}
 
@@ -33,7 +32,7 @@ LINF = Experiment(
     presets={
         "tiny": Preset(
             config=replace(
-                PURE,
+                L_INF_PURE,
                 d=40,
                 k=8,
                 batch=256,
@@ -48,13 +47,13 @@ LINF = Experiment(
             cell_seconds=0.5,
         ),
         "quick": Preset(
-            config=RANDOM,
+            config=L_INF_RANDOM,
             points=({"d": 200, "k": 25, **_pure}, {"d": 100, "k": 20}),
             seeds=3,
             cell_seconds=8,
         ),
         "full": Preset(
-            config=RANDOM,
+            config=L_INF_RANDOM,
             points=(
                 {"d": 200, "k": 25, **_pure},
                 {"d": 400, "k": 40, **_pure, "tau_factor": 0.18},
@@ -67,5 +66,4 @@ LINF = Experiment(
         ),
     },
     run=run,
-    undefined=undefined("start", "clean", "robust", "pure"),
 )

@@ -1,17 +1,17 @@
 """The lottery: which neuron wins which feature, decided at initialisation or not."""
 
 import math
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Annotated, Any
 
 import torch
 from torch import Tensor
 
 from karat.nets import OddTwoLayer
 from karat.papers.purification.bounds import ticket_counts
-from karat.papers.purification.experiments.evaluate import require_awake
-from karat.papers.purification.experiments.l2 import J
-from karat.papers.purification.experiments.regime import Regime, split
+from karat.papers.purification.experiments.draws import split
+from karat.papers.purification.experiments.net_measures import require_awake
+from karat.papers.purification.experiments.odd_net_config import RANDOM_START, OddNetConfig, columns
 from karat.probes.live_rows import grown_neurons
 from karat.probes.lottery import (
     TicketRule,
@@ -21,28 +21,141 @@ from karat.probes.lottery import (
     tickets,
 )
 from karat.study.experiment import Experiment, Preset
+from karat.study.result import Undefined
 
 SHOWN = 6
 """Neurons of each kind whose coordinates are kept for the picture."""
 
 
-def run(config: Regime, generator: torch.Generator) -> dict[str, Any]:
+@dataclass(frozen=True, kw_only=True)
+class LotterySets:
+    """The paper's sets over clean training, lists over the stops; shares of one set that lie in another.
+
+    Args:
+        steps: of the stops.
+        time: rescaled time of the stops.
+        threshold: the paper's b.
+        sure_kept: sure winners of the start that are still sure.
+        no_new_potential: potential winners that were so at the start.
+        sure: number of sure winners.
+        potential: number of potential winners.
+        potential_plus_old: potential+ winners that were potential winners at the start.
+        potential_in_plus: potential winners that are potential+ winners.
+        sure_grown: sure winners of the start that are sure+ winners.
+        ept: share of neurons in the set of that name.
+        ept_plus: likewise.
+        ept_plus_plus: likewise.
+    """
+
+    steps: list[int]
+    time: list[float]
+    threshold: list[float]
+    sure_kept: list[float]
+    no_new_potential: list[float]
+    sure: list[int]
+    potential: list[int]
+    potential_plus_old: list[float]
+    potential_in_plus: list[float]
+    sure_grown: list[float]
+    ept: list[float]
+    ept_plus: list[float]
+    ept_plus_plus: list[float]
+
+
+@dataclass(frozen=True, kw_only=True)
+class LotteryOutcome:
+    """Whether the feature a neuron ends on was its favourite at the start.
+
+    Args:
+        live: share of live neurons.
+        favourite_won: share of them that end on the feature their start leaned on most.
+        within_two: on one of its two favourites.
+        likely_won: on a feature whose coefficient was near the threshold at the start.
+        chance: one over the number of features.
+        clear_live: share of neurons with one clear favourite that are live in the end.
+        clear_kept: share of those that end on it.
+        likely_per_neuron: mean number of coefficients near the threshold at the start.
+    """
+
+    live: float
+    favourite_won: float
+    within_two: float
+    likely_won: float
+    chance: float
+    clear_live: Annotated[float, Undefined("no neuron has one clear favourite at the start")]
+    clear_kept: float
+    likely_per_neuron: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class StartCounts:
+    """Counts of Lemma B.2 at the start, and the three fractions of Section 6.1.
+
+    Args:
+        start_sure: mean number of sure winners per feature.
+        start_sure_least: smallest number of them.
+        start_potential: mean number of potential winners per feature.
+        start_potential_most: largest number of them.
+        start_per_neuron_most: most features of which one neuron is a potential winner.
+        predicted_sure: expected number of sure winners per feature, from Gaussian tails.
+        predicted_potential: expected number of potential ones.
+        ordinary_share: neurons with no coefficient above sqrt(2 log d) init_scale.
+        lucky_share: with one above sqrt(2.01 log d) init_scale.
+        surely_lucky_share: with exactly one above that, and it above sqrt(2.02 log d) init_scale.
+    """
+
+    start_sure: float
+    start_sure_least: int
+    start_potential: float
+    start_potential_most: int
+    start_per_neuron_most: int
+    predicted_sure: float
+    predicted_potential: float
+    ordinary_share: float
+    lucky_share: float
+    surely_lucky_share: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Paths:
+    """Signed coordinates over time, one list over the stops for each of some neurons.
+
+    Args:
+        winner: the winning coordinate of neurons that win.
+        runner_up: the best other coordinate at the start of the same neurons.
+        loser: the best coordinate at the start of neurons that lose.
+    """
+
+    winner: list[list[float]]
+    runner_up: list[list[float]]
+    loser: list[list[float]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class LotteryResult(LotterySets, LotteryOutcome, StartCounts):
+    """The lottery of one run, from the start to the end.
+
+    Args:
+        path: coordinates of some neurons over time.
+    """
+
+    path: Paths
+
+
+def run(config: OddNetConfig, generator: torch.Generator) -> LotteryResult:
     """Clean training with the lottery sets at every stop, and the trajectories of some neurons."""
-    draws = split(generator, 4)
-    model = config.draw_model(draws[0])
-    test = model.sample(config.n_test, generator=draws[1], dtype=torch.float32)
-    start = config.draw_net(model, draws[2])
-    w_star = model.w_star.float()
+    for_model, for_test, for_start, for_clean = split(generator, 4)
+    model = config.draw_model(for_model)
+    test = model.sample(config.n_test, generator=for_test, dtype=torch.float32)
+    start = config.draw_net(model, for_start)
+    w_star, rule = model.w_star.float(), config.ticket_rule()
     first = start.W @ model.M.float()
-    rule = config.rule()
     begin = tickets(first, w_star, -float(start.b), rule)
-    stops = config.stops([i / 24 for i in range(25)])
     history: list[Tensor] = []
 
     def observe(step: int, net: OddTwoLayer) -> dict[str, Any]:
-        now = net.W @ model.M.float()
+        now, b = net.W @ model.M.float(), -float(net.b)
         history.append(now * w_star.sign())
-        b = -float(net.b)
         sets, small = tickets(now, w_star, b, rule), ordinary_neurons(now, b, rule)
         return {
             "threshold": b,
@@ -58,78 +171,74 @@ def run(config: Regime, generator: torch.Generator) -> dict[str, Any]:
             "ept_plus_plus": float(small.ept_plus_plus.float().mean()),
         }
 
-    net, rows = config.clean_trainer().run(
-        start,
-        config.batches(model, draws[3]),
-        steps=config.clean_steps,
-        generator=draws[3],
-        observe=observe,
-        observe_at=stops,
-    )
+    stops = config.observed_steps([i / 24 for i in range(25)])
+    net, measured = config.train_clean(start, model, for_clean, observe=observe, observe_at=stops)
     require_awake(net, test.x, config.clean_steps)
-    values: dict[str, Any] = {"steps": [step for step, _ in rows]}
-    values |= {name: [row[name] for _, row in rows] for name in rows[0][1]}
-    values |= _outcome(config, first, net.W @ model.M.float(), w_star, grown_neurons(net.W))
-    values |= _at_start(config, first, w_star, rule)
-    return values | _trajectories(history, grown_neurons(net.W))
+    live = grown_neurons(net.W)
+    return LotteryResult(
+        steps=stops,
+        **columns(measured),
+        **vars(_outcome(config, first, net.W @ model.M.float(), w_star, live)),
+        **vars(_start_counts(config, first, w_star, rule)),
+        path=_paths(torch.stack(history), live),
+    )
 
 
-def _outcome(config: Regime, first: Tensor, last: Tensor, w_star: Tensor, live: Tensor) -> dict[str, Any]:
-    """Whether the feature a neuron ends on was its favourite at the start."""
+def _outcome(
+    config: OddNetConfig, first: Tensor, last: Tensor, w_star: Tensor, live: Tensor
+) -> LotteryOutcome:
     guess = finite_tickets(first, w_star, config.first_threshold)
     top = last.abs().argmax(dim=1)
     index = torch.arange(len(top))
-    second = (first * w_star.sign()).topk(2, dim=1).indices
-    kept = guess.favourite == top
-    return {
-        "live": float(live.float().mean()),
-        "favourite_won": float(kept[live].float().mean()),
-        "within_two": float((second == top.unsqueeze(1)).any(dim=1)[live].float().mean()),
-        "likely_won": float(guess.likely[index, top][live].float().mean()),
-        "chance": 1 / config.d,
-        "clear_live": float(live[guess.clear].float().mean()) if bool(guess.clear.any()) else math.nan,
-        "clear_kept": inclusion(guess.clear & live, kept),
-        "likely_per_neuron": float(guess.likely.sum(dim=1).float().mean()),
-    }
+    favourites = (first * w_star.sign()).topk(2, dim=1).indices
+    won = guess.favourite == top
+    return LotteryOutcome(
+        live=float(live.float().mean()),
+        favourite_won=float(won[live].float().mean()),
+        within_two=float((favourites == top.unsqueeze(1)).any(dim=1)[live].float().mean()),
+        likely_won=float(guess.likely[index, top][live].float().mean()),
+        chance=1 / config.d,
+        clear_live=float(live[guess.clear].float().mean()) if bool(guess.clear.any()) else math.nan,
+        clear_kept=inclusion(guess.clear & live, won),
+        likely_per_neuron=float(guess.likely.sum(dim=1).float().mean()),
+    )
 
 
-def _at_start(config: Regime, first: Tensor, w_star: Tensor, rule: TicketRule) -> dict[str, Any]:
-    """Counts of Lemma B.2 at sigma_w = sigma_0, and the three fractions of Section 6.1."""
+def _start_counts(config: OddNetConfig, first: Tensor, w_star: Tensor, rule: TicketRule) -> StartCounts:
+    # The lemma's sigma_w is sigma_0 at the start, whatever the first threshold of the run.
     level = math.sqrt(rule.c1 * math.log(config.d)) * config.init_scale
     sets = tickets(first, w_star, level, rule)
     counts = ticket_counts(config.d, config.m, rule.c0, rule.gamma)
     unit = first.square() / (config.init_scale**2 * math.log(config.d))
     alone = ((unit >= 2.02).sum(dim=1) == 1) & ((unit > 2.01).sum(dim=1) == 1)
-    return {
-        "start_sure": float(sets.sure.sum(dim=0).float().mean()),
-        "start_sure_least": int(sets.sure.sum(dim=0).min()),
-        "start_potential": float(sets.potential.sum(dim=0).float().mean()),
-        "start_potential_most": int(sets.potential.sum(dim=0).max()),
-        "start_per_neuron_most": int(sets.potential.sum(dim=1).max()),
-        "predicted_sure": counts.sure,
-        "predicted_potential": counts.potential,
-        "ordinary_share": float((unit.amax(dim=1) <= 2).float().mean()),
-        "lucky_share": float((unit >= 2.01).any(dim=1).float().mean()),
-        "surely_lucky_share": float(alone.float().mean()),
-    }
+    return StartCounts(
+        start_sure=float(sets.sure.sum(dim=0).float().mean()),
+        start_sure_least=int(sets.sure.sum(dim=0).min()),
+        start_potential=float(sets.potential.sum(dim=0).float().mean()),
+        start_potential_most=int(sets.potential.sum(dim=0).max()),
+        start_per_neuron_most=int(sets.potential.sum(dim=1).max()),
+        predicted_sure=counts.sure,
+        predicted_potential=counts.potential,
+        ordinary_share=float((unit.amax(dim=1) <= 2).float().mean()),
+        lucky_share=float((unit >= 2.01).any(dim=1).float().mean()),
+        surely_lucky_share=float(alone.float().mean()),
+    )
 
 
-def _trajectories(history: list[Tensor], live: Tensor) -> dict[str, Any]:
-    """Signed coordinates over time: winners with their best loser coordinate, and neurons that lost."""
-    table = torch.stack(history)
+def _paths(table: Tensor, live: Tensor) -> Paths:
+    """Winners with their best loser coordinate, and neurons that lost; the table is (stops, m, D)."""
     last = table[-1]
     winners = (live & (last.amax(dim=1) > 0.5 * last.max())).nonzero().squeeze(1)[:SHOWN]
     losers = (~live).nonzero().squeeze(1)[:SHOWN]
-    shown: dict[str, list[list[float]]] = {"winner": [], "runner_up": [], "loser": []}
+    winner, runner_up = [], []
     for i in winners.tolist():
         top = int(last[i].argmax())
-        rest = table[0, i].clone()
-        rest[top] = -math.inf
-        shown["winner"].append(_line(table[:, i, top]))
-        shown["runner_up"].append(_line(table[:, i, int(rest.argmax())]))
-    for i in losers.tolist():
-        shown["loser"].append(_line(table[:, i, int(table[0, i].argmax())]))
-    return {f"path_{name}": lines for name, lines in shown.items()}
+        others = table[0, i].clone()
+        others[top] = -math.inf
+        winner.append(_line(table[:, i, top]))
+        runner_up.append(_line(table[:, i, int(others.argmax())]))
+    loser = [_line(table[:, i, int(table[0, i].argmax())]) for i in losers.tolist()]
+    return Paths(winner=winner, runner_up=runner_up, loser=loser)
 
 
 def _line(values: Tensor) -> list[float]:
@@ -142,11 +251,13 @@ LOTTERY = Experiment(
     paper="purification",
     presets={
         "tiny": Preset(
-            config=replace(J, d=40, k=10, batch=512, clean_steps=150, n_test=200), seeds=2, cell_seconds=0.6
+            config=replace(RANDOM_START, d=40, k=10, batch=512, clean_steps=150, n_test=200),
+            seeds=2,
+            cell_seconds=0.6,
         ),
-        "quick": Preset(config=J, seeds=3, cell_seconds=10),
+        "quick": Preset(config=RANDOM_START, seeds=3, cell_seconds=10),
         "full": Preset(
-            config=J,
+            config=RANDOM_START,
             points=(
                 {"d": 100, "k": 20, "batch": 1024},
                 {"d": 200, "k": 30},
@@ -158,5 +269,4 @@ LOTTERY = Experiment(
         ),
     },
     run=run,
-    undefined={"clear_live": "no neuron has one clear favourite at the start"},
 )

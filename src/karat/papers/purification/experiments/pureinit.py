@@ -1,6 +1,6 @@
 """From pure features: clean training soils them, adversarial training cleans them again."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -8,9 +8,12 @@ import torch
 from karat.attacks import PGD, Method, Steepest
 from karat.attacks.cascade import surviving
 from karat.nets import OddTwoLayer
-from karat.papers.purification.experiments.evaluate import require_awake, share
-from karat.papers.purification.experiments.linf import PURE
-from karat.papers.purification.experiments.regime import Regime, split, universal
+from karat.papers.purification.bounds import mixture_ratio
+from karat.papers.purification.experiments.attackers import universal
+from karat.papers.purification.experiments.draws import split
+from karat.papers.purification.experiments.linf import L_INF_PURE
+from karat.papers.purification.experiments.net_measures import require_awake, share
+from karat.papers.purification.experiments.odd_net_config import OddNetConfig, columns
 from karat.papers.purification.experiments.ties import TiesToPlus, Wake
 from karat.probes.dense_mixture import split_mixture
 from karat.probes.movement import relative_movement
@@ -18,60 +21,90 @@ from karat.study.experiment import Experiment, Preset
 from karat.training.odd import OddClassifier
 
 
-def run(config: Regime, generator: torch.Generator) -> dict[str, Any]:
+@dataclass(frozen=True, kw_only=True)
+class StageCurves:
+    r"""One training of the two, lists over its stops; means over neurons.
+
+    Args:
+        steps: of the stops, counted from the start of this training.
+        time: rescaled time of the stops.
+        pure: length of a neuron's part on its own features.
+        dense: component of the rest along :math:`M w^*`.
+        ratio: mixture over pure part, :math:`\beta/\alpha`.
+        aligned: share of mixture coefficients with the sign of w*.
+        accuracy: without attack.
+        pgd: under the strongest attack.
+        from_start: how far the weights have moved from the pure features.
+    """
+
+    steps: list[int]
+    time: list[float]
+    pure: list[float]
+    dense: list[float]
+    ratio: list[float]
+    aligned: list[float]
+    accuracy: list[float]
+    pgd: list[float]
+    from_start: list[float]
+
+
+@dataclass(frozen=True, kw_only=True)
+class PureInitResult:
+    r"""Both trainings, and what theory predicts.
+
+    Args:
+        predicted: mixture in equilibrium, :math:`E \|z\|_0 / d`.
+        tau: radius of the attacks.
+        movement: of the weights in adversarial training.
+        clean: clean training.
+        robust: adversarial training after it.
+    """
+
+    predicted: float
+    tau: float
+    movement: float
+    clean: StageCurves
+    robust: StageCurves
+
+
+def run(config: OddNetConfig, generator: torch.Generator) -> PureInitResult:
     """Curves over both trainings: mixture, movement from the pure start, accuracies."""
-    draws = split(generator, 6)
-    model = config.draw_model(draws[0])
-    test = model.sample(config.n_test, generator=draws[1], dtype=torch.float32)
-    start = config.draw_net(model, draws[2])
+    for_model, for_test, for_start, for_clean, for_robust, for_attacks = split(generator, 6)
+    model = config.draw_model(for_model)
+    test = model.sample(config.n_test, generator=for_test, dtype=torch.float32)
+    start = config.draw_net(model, for_start)
     few = test.take(slice(0, config.n_attack))
     fixed, fast, ball = universal(model, config.p), Steepest(), config.ball(model)
     attacks: tuple[Method, ...] = (fixed, fast, PGD(steps=config.pgd_steps, start=fast))
 
     def observe(step: int, net: OddTwoLayer) -> dict[str, Any]:
-        part, classifier = split_mixture(net.W, model.M, model.w_star), TiesToPlus(OddClassifier(net))
-        alive = surviving(classifier, few.x, few.y, ball, (*attacks, Wake(net)), generator=draws[5])
+        mixture, classifier = split_mixture(net.W, model.M, model.w_star), TiesToPlus(OddClassifier(net))
+        alive = surviving(classifier, few.x, few.y, ball, (*attacks, Wake(net)), generator=for_attacks)
         return {
-            "pure": float(part.pure_norm.mean()),
-            "dense": float(part.along.mean()),
-            "ratio": float((part.mean_beta / part.alpha).mean()),
-            "aligned": float(part.aligned.mean()),
+            "pure": float(mixture.pure_norm.mean()),
+            "dense": float(mixture.along.mean()),
+            "ratio": float((mixture.mean_beta / mixture.alpha).mean()),
+            "aligned": float(mixture.aligned.mean()),
             "accuracy": share(classifier.margin(test.x, test.y) > 0),
             "pgd": share(alive),
             "from_start": relative_movement(net.W, start.W),
         }
 
-    clean, before = config.clean_trainer().run(
-        start,
-        config.batches(model, draws[3]),
-        steps=config.clean_steps,
-        generator=draws[3],
-        observe=observe,
-        observe_at=_grid(config.clean_steps),
-    )
+    clean_stops, robust_stops = _stops(config.clean_steps), _stops(config.robust_steps)
+    clean, before = config.train_clean(start, model, for_clean, observe=observe, observe_at=clean_stops)
     require_awake(clean, test.x, config.clean_steps)
-    robust, after = config.robust_trainer(model).run(
-        clean,
-        config.batches(model, draws[4]),
-        steps=config.robust_steps,
-        generator=draws[4],
-        observe=observe,
-        observe_at=_grid(config.robust_steps),
-    )
+    robust, after = config.train_robust(clean, model, for_robust, observe=observe, observe_at=robust_stops)
     require_awake(robust, test.x, config.clean_steps + config.robust_steps)
-    values: dict[str, Any] = {
-        "predicted": model.code.expected_support / config.d,
-        "tau": config.tau(model),
-        "movement": relative_movement(robust.W, clean.W),
-    }
-    for name, rows in (("clean", before), ("robust", after)):
-        values[f"{name}_steps"] = [step for step, _ in rows]
-        for key in rows[0][1]:
-            values[f"{name}_{key}"] = [row[key] for _, row in rows]
-    return values
+    return PureInitResult(
+        predicted=mixture_ratio(model.code.expected_support, config.d),
+        tau=config.tau(model),
+        movement=relative_movement(robust.W, clean.W),
+        clean=StageCurves(steps=clean_stops, **columns(before)),
+        robust=StageCurves(steps=robust_stops, **columns(after)),
+    )
 
 
-def _grid(steps: int) -> list[int]:
+def _stops(steps: int) -> list[int]:
     """Ten evaluations, denser at the start."""
     return sorted({round(steps * (i / 9) ** 1.5) for i in range(10)})
 
@@ -83,7 +116,7 @@ PUREINIT = Experiment(
     presets={
         "tiny": Preset(
             config=replace(
-                PURE,
+                L_INF_PURE,
                 d=40,
                 k=8,
                 batch=256,
@@ -96,9 +129,9 @@ PUREINIT = Experiment(
             seeds=2,
             cell_seconds=0.5,
         ),
-        "quick": Preset(config=replace(PURE, n_attack=500, pgd_steps=15), seeds=3, cell_seconds=4),
+        "quick": Preset(config=replace(L_INF_PURE, n_attack=500, pgd_steps=15), seeds=3, cell_seconds=4),
         "full": Preset(
-            config=replace(PURE, n_attack=1000, pgd_steps=30),
+            config=replace(L_INF_PURE, n_attack=1000, pgd_steps=30),
             points=(
                 {"d": 200, "k": 25},
                 {"d": 400, "k": 40, "tau_factor": 0.18},

@@ -1,19 +1,18 @@
 """Perturbations and feature pictures of a residual net before and after adversarial training."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import torch
 
-from karat.core.ball import Ball
-from karat.core.checks import require_integer
+from karat.core.ranges import Count
 from karat.nets.image_net import conv_layers
-from karat.papers.purification.experiments.image_measures import ascent_values, density_values, perturbations
+from karat.papers.purification.experiments.image_measures import StagesResult, ViewsResult, look
 from karat.papers.purification.experiments.image_setting import source_or_digits
-from karat.papers.purification.experiments.trained_pair import PairSetting, right_first, train_pair
+from karat.papers.purification.experiments.trained_pair import PairSetting, train_pair
 from karat.probes.roughness import centred, low_frequency_share, roughness
 from karat.study.experiment import Experiment, Preset
-from karat.study.quantised import quantise
+from karat.study.result import from_values
 
 NAME = "purification.resnet_pictures"
 SHOWN = 8
@@ -21,48 +20,49 @@ SHOWN = 8
 
 
 @dataclass(frozen=True, kw_only=True)
-class Config(PairSetting):
+class ResnetPicturesConfig(PairSetting):
     """Settings of one run.
 
     Args:
         channels: how many of each deep layer are drawn.
     """
 
-    channels: int = 8
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        require_integer(self.channels, "channels", "Config", minimum=1)
+    channels: Count = 8
 
 
-def run(config: Config, generator: torch.Generator) -> dict[str, Any]:
+@dataclass(frozen=True, kw_only=True)
+class ResnetPicturesResult(StagesResult, ViewsResult):
+    """What both nets make of images, beside the images themselves.
+
+    Args:
+        image_roughness: mean of the images that were attacked.
+        image_low: their mean low-frequency share.
+    """
+
+    image_roughness: float
+    image_low: float
+
+
+def run(config: ResnetPicturesConfig, generator: torch.Generator) -> ResnetPicturesResult:
     """Train clean, then adversarially; density and pictures of both nets' perturbations and features."""
     pair = train_pair(NAME, config, generator)
-    images, nets = pair.images, {name: pair.nets[name] for name in ("clean", "robust")}
-    x, labels, right = right_first(nets["robust"], images, config.attacked)
-    ball = Ball(2, config.tau)
-    deltas = {
-        f"{name}_delta": perturbations(net, x, labels, ball, config.steps) for name, net in nets.items()
-    }
-    values = pair.values | density_values(deltas, x, images.x) | {"seen": len(x), "seen_right": right}
-    values["shown"] = quantise(x[:SHOWN])
-    values["shown_deltas"] = {name: quantise(delta[:SHOWN]) for name, delta in deltas.items()}
-    layers = deep_layers(list(conv_layers(nets["clean"])))
-    shape = tuple(x.shape[1:])
-    values["ascent"], drawn = ascent_values(nets, layers, config.channels, shape, config.ascent, seed=0)
-    values["ascent_pictures"] = {name: quantise(pictures[:SHOWN]) for name, pictures in drawn.items()}
-    values["image_roughness"] = float(roughness(centred(x)).mean())
-    values["image_low"] = float(low_frequency_share(centred(x)).mean())
-    return values
+    layers = deep_layers(list(conv_layers(pair.nets["clean"])))
+    views = look(pair, config, count=config.attacked, layers=layers, channels=config.channels, shown=SHOWN)
+    return ResnetPicturesResult(
+        **vars(from_values(StagesResult, pair.values)),
+        **vars(views.result),
+        image_roughness=float(roughness(centred(views.x)).mean()),
+        image_low=float(low_frequency_share(centred(views.x)).mean()),
+    )
 
 
-def deep_layers(names: list[str]) -> tuple[str, str]:
-    """The last convolution and one three quarters up."""
+def deep_layers(names: Sequence[str]) -> tuple[str, str]:
+    """Return the names of a convolution three quarters up, and of the last one."""
     return names[3 * (len(names) - 1) // 4], names[-1]
 
 
 _HERE = source_or_digits("cifar10_pair")
-_QUICK = Config(
+_QUICK = ResnetPicturesConfig(
     network="resnet:8",
     source=_HERE,
     n=None,

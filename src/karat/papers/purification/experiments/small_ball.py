@@ -2,13 +2,14 @@
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated
 
 import torch
+from annotated_types import Ge
 
-from karat.core.checks import require_integer, require_settings
+from karat.core.ranges import Count, settings
 from karat.data import SparseCoding
-from karat.papers.purification.experiments.regime import split
+from karat.papers.purification.experiments.draws import split
 from karat.probes.small_ball import boundary_mass
 from karat.study.experiment import Experiment, Preset
 
@@ -20,21 +21,17 @@ CHUNK = 500
 
 
 @dataclass(frozen=True, kw_only=True)
-class Config:
-    """The law of the codes at one sparsity.
+@settings
+class SmallBallConfig:
+    r"""The law of the codes at one sparsity.
 
     Args:
-        k: sparsity; the dimension is the smallest with k <= d^0.499.
+        k: sparsity; the dimension is the smallest with :math:`k \le d^{0.499}`.
         n: codes drawn.
     """
 
-    k: int
-    n: int = 4000
-
-    def __post_init__(self) -> None:
-        require_integer(self.k, "k", "Config", minimum=4)
-        require_integer(self.n, "n", "Config", minimum=1)
-        require_settings(self)
+    k: Annotated[int, Ge(4)]
+    n: Count = 4000
 
     @property
     def d(self) -> int:
@@ -42,22 +39,41 @@ class Config:
         return math.ceil(self.k ** (1 / 0.499))
 
 
-def run(config: Config, generator: torch.Generator) -> dict[str, Any]:
-    """Counts of |z|_0 and P(|<w*, z>| <= t) over the grid of t."""
-    draws = split(generator, 2)
-    model = SparseCoding.draw(d=config.d, k=config.k, generator=draws[0], dictionary="identity")
+@dataclass(frozen=True, kw_only=True)
+class SmallBallResult:
+    r"""Statistics of the codes.
+
+    Args:
+        d: their dimension.
+        expected_support: mean number :math:`E \|z\|_0` of codes that are on.
+        support_counts: how many of the drawn codes have 0, 1, 2, ... entries on.
+        t: distances from the boundary.
+        boundary_mass: :math:`P(|\langle w^*, z \rangle| \le t)` at each of them.
+    """
+
+    d: int
+    expected_support: float
+    support_counts: list[int]
+    t: list[float]
+    boundary_mass: list[float]
+
+
+def run(config: SmallBallConfig, generator: torch.Generator) -> SmallBallResult:
+    r"""Counts of :math:`\|z\|_0` and :math:`P(|\langle w^*, z \rangle| \le t)` over the grid of t."""
+    for_model, for_codes = split(generator, 2)
+    model = SparseCoding.draw(d=config.d, k=config.k, generator=for_model, dictionary="identity")
     supports, near = [], torch.zeros(len(GRID), dtype=torch.float64)
     for first in range(0, config.n, CHUNK):
-        z = model.code.sample(min(CHUNK, config.n - first), generator=draws[1])
+        z = model.code.sample(min(CHUNK, config.n - first), generator=for_codes)
         supports.append((z != 0).sum(dim=1))
         near += boundary_mass(model, z, torch.tensor(GRID)) * len(z)
-    return {
-        "d": config.d,
-        "expected_support": model.code.expected_support,
-        "support_counts": torch.bincount(torch.cat(supports)).tolist(),
-        "t": list(GRID),
-        "boundary_mass": (near / config.n).tolist(),
-    }
+    return SmallBallResult(
+        d=config.d,
+        expected_support=model.code.expected_support,
+        support_counts=torch.bincount(torch.cat(supports)).tolist(),
+        t=list(GRID),
+        boundary_mass=(near / config.n).tolist(),
+    )
 
 
 SMALL_BALL = Experiment(
@@ -65,10 +81,13 @@ SMALL_BALL = Experiment(
     title="Is |z|_0 of order k, and how much mass lies near the decision boundary?",
     paper="purification",
     presets={
-        "tiny": Preset(config=Config(k=8, n=1000), grid={"k": (8, 16)}, seeds=2, cell_seconds=0.1),
-        "quick": Preset(config=Config(k=8), grid={"k": (8, 16, 32, 64)}, seeds=3, cell_seconds=0.3),
+        "tiny": Preset(config=SmallBallConfig(k=8, n=1000), grid={"k": (8, 16)}, seeds=2, cell_seconds=0.1),
+        "quick": Preset(config=SmallBallConfig(k=8), grid={"k": (8, 16, 32, 64)}, seeds=3, cell_seconds=0.3),
         "full": Preset(
-            config=Config(k=8, n=40_000), grid={"k": (8, 16, 32, 64, 128)}, seeds=10, cell_seconds=10
+            config=SmallBallConfig(k=8, n=40_000),
+            grid={"k": (8, 16, 32, 64, 128)},
+            seeds=10,
+            cell_seconds=10,
         ),
     },
     run=run,

@@ -2,39 +2,43 @@
 
 import copy
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Annotated, NamedTuple, TypeVar
 
 import torch
 from torch import nn
 
-from karat.core.checks import require_integer
+from karat.core.ranges import Count, Steps
 from karat.nets.image_net import layer_filters
+from karat.papers.purification.experiments.draws import split
 from karat.papers.purification.experiments.image_setting import (
     CERTIFIED_AT,
+    ImageResult,
     Images,
     ImageSetting,
+    ScoreLists,
+    Scores,
+    all_scores,
     certified,
     checkpoint_file,
-    clean_score,
     load,
     provenance,
-    scores,
     source_or_digits,
 )
-from karat.papers.purification.experiments.regime import split
 from karat.probes.cosines import cosines_between
 from karat.probes.live_rows import live_filters
 from karat.study.experiment import Experiment, Preset
+from karat.study.result import Undefined
 from karat.training.images.attackers import named_attacker
 
 NAME = "purification.table1"
-MODES = ("clean", "from_clean", "from_random", "noise")
+TRAININGS = ("clean", "from_clean", "from_random", "noise")
 """Trainings: on images; on attacked images from the clean net or from random weights; on noisy images."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Config(ImageSetting):
+class Table1Config(ImageSetting):
     """Settings of one column group of the table: a network and the attackers it meets.
 
     Args:
@@ -43,7 +47,8 @@ class Config(ImageSetting):
         from_random: whether adversarial training from random weights is run too.
         random_epochs: its length, `robust_epochs` when None.
         noise_control: whether the attackers with noise get a control trained on that noise alone.
-        certify, votes: test images and noise draws of the smoothing certificates, 0 for none.
+        certify: test images of the smoothing certificates, 0 for none.
+        votes: noise draws of the smoothing certificates.
 
     Reading: at full size both starts get the same adversarial epochs, as in the paper, and the clean start
         has its clean epochs on top. At reduced sizes a random start needs more of them to leave its plateau.
@@ -51,83 +56,154 @@ class Config(ImageSetting):
     """
 
     attackers: tuple[str, ...]
-    train_steps: int | None = None
+    train_steps: Count | None = None
     from_random: bool = True
-    random_epochs: int | None = None
+    random_epochs: Count | None = None
     noise_control: bool = True
-    certify: int = 0
-    votes: int = 1000
+    certify: Steps = 0
+    votes: Count = 1000
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        require_integer(self.certify, "certify", "Config", minimum=0)
-        require_integer(self.votes, "votes", "Config", minimum=1)
-        for name in ("train_steps", "random_epochs"):
-            if getattr(self, name) is not None:
-                require_integer(getattr(self, name), name, "Config", minimum=1)
         if not self.attackers:
-            raise ValueError("`attackers` of `Config` must name at least one attacker.")
+            owner = type(self).__name__
+            raise ValueError(f"`attackers` of `{owner}` must name at least one attacker.")
         for name in self.attackers:
             named_attacker(name)
 
     def trained_against(self, attacker: str) -> str:
-        """The attacker of training: as named, or with fewer steps."""
+        """Return the attacker of training: as named, or with fewer steps."""
         return attacker if self.train_steps is None else f"{attacker.partition('@')[0]}@{self.train_steps}"
 
+
+@dataclass(frozen=True, kw_only=True)
+class Trained(ScoreLists):
+    r"""One kind of training, measured against every attacker.
+
+    Args:
+        certified: per attacker, certified accuracy of the smoothed net at each of the radii; empty without
+            noise.
+        theta: per attacker and layer, mean of :math:`\theta(w, w')` between the clean net and this one.
+    """
+
+    certified: list[list[float]]
+    theta: list[list[float]]
+
+
+_NO_NOISE = Undefined("the attacker has no noise to train with")
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainedOnNoise(Trained):
+    """The control, which there is for attackers with noise only.
+
+    Args:
+        accuracy: as in `Scores`.
+        attacker: as in `Scores`.
+        strong: as in `Scores`.
+    """
+
+    accuracy: Annotated[list[float], _NO_NOISE]
+    attacker: Annotated[list[float], _NO_NOISE]
+    strong: Annotated[list[float], _NO_NOISE]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Table1Result(ImageResult):
+    """Every training against every attacker of the config.
+
+    Args:
+        layers: names of the convolutions.
+        radii: of the certificates.
+        clean: after clean training.
+        from_clean: after adversarial training of the clean net.
+        from_random: after adversarial training from random weights.
+        noise: after training of the clean net on noisy images.
+    """
+
+    layers: list[str]
+    radii: list[float]
+    clean: Trained
+    from_clean: Trained
+    from_random: Trained | None = None
+    noise: TrainedOnNoise | None = None
+
     @property
-    def modes(self) -> tuple[str, ...]:
-        """The trainings that are run."""
-        wanted = {"from_random": self.from_random, "noise": self.noise_control}
-        return tuple(mode for mode in MODES if wanted.get(mode, True))
+    def trainings(self) -> dict[str, Trained]:
+        """The trainings that were run, by their name in `TRAININGS`."""
+        every = zip(TRAININGS, (self.clean, self.from_clean, self.from_random, self.noise), strict=True)
+        return {mode: trained for mode, trained in every if trained is not None}
 
 
-def run(config: Config, generator: torch.Generator) -> dict[str, Any]:
-    """Lists over the attackers for every training: clean, attacker, strong and certified accuracy."""
+def run(config: Table1Config, generator: torch.Generator) -> Table1Result:
+    """Train every net of the table and measure each against every attacker."""
     draws = split(generator, 6)
     images = load(config, draws[0])
     start = images.network(config.network, draws[1])
     bench = _Bench(config, images, generator, draws[2])
     clean = bench.train(start, "clean", config.clean_epochs, config.lr, None)
-    values = provenance(config, images) | {"layers": list(layer_filters(clean)), "radii": CERTIFIED_AT}
-    rows: dict[str, list[dict[str, Any]]] = {mode: [] for mode in config.modes}
-    noisy: dict[float, nn.Module] = {}
+    rows: dict[str, list[_Row]] = {mode: [] for mode in TRAININGS}
+    on_noise: dict[float, nn.Module] = {}
     for attacker in config.attackers:
-        named, trainer = named_attacker(attacker), config.trained_against(attacker)
+        sigma, trainer = named_attacker(attacker).sigma, config.trained_against(attacker)
         nets: dict[str, nn.Module | None] = {"clean": clean}
         nets["from_clean"] = bench.train(
             clean, f"from_clean-{attacker}", config.robust_epochs, config.robust_lr, trainer
         )
         if config.from_random:
-            nets["from_random"] = bench.train(
-                start,
-                f"from_random-{attacker}",
-                config.random_epochs or config.robust_epochs,
-                config.lr,
-                trainer,
-            )
+            epochs = config.random_epochs or config.robust_epochs
+            nets["from_random"] = bench.train(start, f"from_random-{attacker}", epochs, config.lr, trainer)
         if config.noise_control:
-            if named.sigma > 0 and named.sigma not in noisy:
-                name = f"noise:{named.sigma:g}"
-                noisy[named.sigma] = bench.train(clean, name, config.robust_epochs, config.robust_lr, name)
-            nets["noise"] = noisy.get(named.sigma)
+            # Attackers of one noise level share their control.
+            if sigma > 0 and sigma not in on_noise:
+                name = f"noise:{sigma:g}"
+                on_noise[sigma] = bench.train(clean, name, config.robust_epochs, config.robust_lr, name)
+            nets["noise"] = on_noise.get(sigma)
         for mode, net in nets.items():
             rows[mode].append(bench.measure(net, clean, attacker))
-    for mode, found in rows.items():
-        values |= {f"{mode}_{name}": [row[name] for row in found] for name in found[0]}
-    return values
+    return Table1Result(
+        **provenance(config, images),
+        layers=list(layer_filters(clean)),
+        radii=list(CERTIFIED_AT),
+        clean=_columns(Trained, rows["clean"]),
+        from_clean=_columns(Trained, rows["from_clean"]),
+        from_random=_columns(Trained, rows["from_random"]) if config.from_random else None,
+        noise=_columns(TrainedOnNoise, rows["noise"]) if config.noise_control else None,
+    )
+
+
+class _Row(NamedTuple):
+    """One net against one attacker."""
+
+    scores: Scores
+    certified: list[float]
+    theta: list[float]
+
+
+_NOTHING = _Row(Scores(accuracy=math.nan, attacker=math.nan, strong=math.nan), [], [])
+T = TypeVar("T", bound=Trained)
+
+
+def _columns(kind: type[T], rows: Sequence[_Row]) -> T:
+    """Lists over the attackers."""
+    return kind(
+        **vars(ScoreLists.of([row.scores for row in rows])),
+        certified=[row.certified for row in rows],
+        theta=[row.theta for row in rows],
+    )
 
 
 @dataclass(frozen=True)
 class _Bench:
     """Trains copies of nets and measures them, each stage with draws and a checkpoint of its own."""
 
-    config: Config
+    config: Table1Config
     images: Images
     cell: torch.Generator
     draws: torch.Generator
 
     def train(self, start: nn.Module, stage: str, epochs: int, lr: float, attacker: str | None) -> nn.Module:
-        """A trained copy of a net."""
+        """Return a trained copy of a net."""
         net, images = copy.deepcopy(start), self.images
         self.config.plan(epochs, lr, attacker).run(
             net,
@@ -138,33 +214,24 @@ class _Bench:
         )
         return net
 
-    def measure(self, net: nn.Module | None, clean: nn.Module, attacker: str) -> dict[str, Any]:
-        """All accuracies of a net against one attacker, and the turn of its filters; NaN without a net."""
-        config, images, named = self.config, self.images, named_attacker(attacker)
+    def measure(self, net: nn.Module | None, clean: nn.Module, attacker: str) -> _Row:
+        """Return all accuracies of a net against one attacker, and the turn of its filters; NaN without."""
         if net is None:
-            return dict.fromkeys(("accuracy", "attacker", "strong"), math.nan) | {
-                "certified": [],
-                "theta": [],
-            }
+            return _NOTHING
+        config, images, named = self.config, self.images, named_attacker(attacker)
         draw = torch.Generator().manual_seed(0)  # the same noise and starts for every net
-        row: dict[str, Any] = {"accuracy": clean_score(net, images)}
-        row |= scores(net, images, attacker, config, draw)
-        row["certified"] = (
-            certified(net, images, named, config.certify, config.votes, draw)
-            if config.certify and named.sigma > 0
-            else []
-        )
+        scores = all_scores(net, images, attacker, config, draw)
+        certifiable = config.certify and named.sigma > 0
+        shares = certified(net, images, named, config.certify, config.votes, draw) if certifiable else []
         before, after = layer_filters(clean), layer_filters(net)
-        row["theta"] = [
-            cosines_between(before[name], after[name], live_filters(before[name])).mean for name in before
-        ]
-        return row
+        theta = [cosines_between(W, after[name], live_filters(W)).mean for name, W in before.items()]
+        return _Row(scores, shares, theta)
 
 
 _PAIR, _TEN = source_or_digits("cifar10_pair"), source_or_digits("cifar10")
 _HERE = _TEN == "cifar10"
 # AlexNet has no norms and does not leave its plateau on a few thousand digits; a small ResNet does.
-_ALEXNET = Config(
+_ALEXNET = Table1Config(
     network="alexnet:0.25" if _HERE else "resnet:4",
     source=_TEN,
     n=None,
@@ -260,7 +327,4 @@ TABLE1 = Experiment(
         ),
     },
     run=run,
-    undefined=dict.fromkeys(
-        ("noise_accuracy", "noise_attacker", "noise_strong"), "the attacker has no noise to train with"
-    ),
 )

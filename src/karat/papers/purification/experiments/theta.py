@@ -1,6 +1,7 @@
 """How far do filters turn in clean training, and how far in adversarial training after it?"""
 
 import copy
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -9,18 +10,20 @@ from torch import Tensor, nn
 
 from karat.core.ball import Ball
 from karat.nets.image_net import layer_filters
+from karat.papers.purification.experiments.draws import split
 from karat.papers.purification.experiments.image_setting import (
+    ImageResult,
     Images,
     ImageSetting,
+    Scores,
+    all_scores,
     checkpoint_file,
-    clean_score,
     load,
     provenance,
-    scores,
     source_or_digits,
 )
-from karat.papers.purification.experiments.regime import split
-from karat.probes.cosines import chance_cosine, cosines_between, pairwise_cosines
+from karat.papers.purification.experiments.layer_angles import LayerAngles, layer_angles, turned
+from karat.probes.cosines import cosines_between
 from karat.probes.image_accuracy import robust_accuracy
 from karat.probes.live_rows import live_filters
 from karat.study.experiment import Experiment, Preset
@@ -31,11 +34,11 @@ NAME = "purification.theta"
 GLANCE = 200
 """Test images whose robust accuracy is followed over the epochs, with ten steps of attack."""
 
-Filters = dict[str, Tensor]
+Filters = Mapping[str, Tensor]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Config(ImageSetting):
+class ThetaConfig(ImageSetting):
     """Settings of one run: clean training, then adversarial training and, as a control, more clean training.
 
     Args:
@@ -52,8 +55,44 @@ class Config(ImageSetting):
         named_attacker(self.attacker)
 
 
-def run(config: Config, generator: torch.Generator) -> dict[str, Any]:
-    """theta per layer at the end and per epoch, shares of small and large ones, accuracies of the nets."""
+@dataclass(frozen=True, kw_only=True)
+class ThetaResult(LayerAngles, ImageResult):
+    r"""Angles of every layer at the end and over the epochs, and the accuracies of the three nets.
+
+    Args:
+        layers: their names.
+        clean_control: mean of :math:`\theta(w, w'')` per layer, :math:`w''` after more clean training.
+        clean_control_small: share of it at most 0.2.
+        clean_control_large: share of it at least 0.8.
+        start_clean_all: mean of :math:`\theta(w_0, w)` with the dead filters: what a plain mean would say.
+        decay_exponent: weight decay times summed rates over 1 - momentum; e to minus it is what is left of an
+            idle first weight.
+        clean_curve: :math:`\theta(w_0, w_t)` per epoch of clean training and layer.
+        robust_curve: :math:`\theta(w, w_t)` per epoch of adversarial training and layer.
+        control_curve: the same for the control.
+        robust_curve_accuracy: robust accuracy per epoch of adversarial training.
+        clean: accuracies after clean training.
+        robust: accuracies after adversarial training.
+        control: accuracies after more clean training.
+    """
+
+    layers: list[str]
+    clean_control: list[float]
+    clean_control_small: list[float]
+    clean_control_large: list[float]
+    start_clean_all: list[float]
+    decay_exponent: float
+    clean_curve: list[list[float]]
+    robust_curve: list[list[float]]
+    control_curve: list[list[float]]
+    robust_curve_accuracy: list[float]
+    clean: Scores
+    robust: Scores
+    control: Scores
+
+
+def run(config: ThetaConfig, generator: torch.Generator) -> ThetaResult:
+    """Train clean, then adversarially and, from the same clean net, clean again; compare the filters."""
     draws = split(generator, 6)
     images = load(config, draws[0])
     net = images.network(config.network, draws[1])
@@ -78,18 +117,21 @@ def run(config: Config, generator: torch.Generator) -> dict[str, Any]:
         nets[stage] = copy.deepcopy(net)
         further = config.plan(config.robust_epochs, config.robust_lr, attacker)
         curves[stage] = train(stage, nets[stage], further, clean, draw)
-    values = provenance(config, images) | _layer_values(
-        start, clean, layer_filters(nets["robust"]), layer_filters(nets["control"])
+    # In this order, since all attacks take their draws from one generator.
+    scores = {stage: all_scores(nets[stage], images, config.attacker, config, draws[5]) for stage in nets}
+    theta = {stage: [row["theta"] for row in curve] for stage, curve in curves.items()}
+    return ThetaResult(
+        **provenance(config, images),
+        **_angles(start, clean, layer_filters(nets["robust"]), layer_filters(nets["control"])),
+        decay_exponent=plan.decay_exponent(len(images.x)),
+        clean_curve=theta["clean"],
+        robust_curve=theta["robust"],
+        control_curve=theta["control"],
+        robust_curve_accuracy=[row["robust"] for row in curves["robust"]],
+        clean=scores["clean"],
+        robust=scores["robust"],
+        control=scores["control"],
     )
-    values["decay_exponent"] = plan.decay_exponent(len(images.x))
-    for stage, curve in curves.items():
-        values[f"{stage}_curve"] = [row["theta"] for row in curve]
-    values["robust_curve_accuracy"] = [row["robust"] for row in curves["robust"]]
-    for stage, trained in nets.items():
-        values[f"{stage}_accuracy"] = clean_score(trained, images)
-        found = scores(trained, images, config.attacker, config, draws[5])
-        values |= {f"{stage}_{name}": value for name, value in found.items()}
-    return values
 
 
 def _observer(since: Filters, images: Images, ball: Ball | None) -> Observe:
@@ -97,7 +139,7 @@ def _observer(since: Filters, images: Images, ball: Ball | None) -> Observe:
     x, labels = images.first(GLANCE)
 
     def observe(epoch: int, module: nn.Module) -> dict[str, Any]:
-        row: dict[str, Any] = {"theta": _means(since, layer_filters(module))}
+        row: dict[str, Any] = {"theta": _mean_angles(since, layer_filters(module))}
         if ball is not None:
             # Nothing random: the run starts at the images.
             row["robust"] = robust_accuracy(
@@ -108,51 +150,35 @@ def _observer(since: Filters, images: Images, ball: Ball | None) -> Observe:
     return observe
 
 
-def _layer_values(start: Filters, clean: Filters, robust: Filters, control: Filters) -> dict[str, Any]:
-    """Lists over layers; live filters are those of the clean net."""
-    live = {name: live_filters(W) for name, W in clean.items()}
-    pairs = {
-        "start_clean": (start, clean),
-        "start_robust": (start, robust),
-        "clean_robust": (clean, robust),
-        "clean_control": (clean, control),
-    }
-    values: dict[str, Any] = {
+def _angles(start: Filters, clean: Filters, robust: Filters, control: Filters) -> dict[str, Any]:
+    """The fields of the result that compare filters."""
+    w0, w, w_robust, w_control = ([W[name] for name in clean] for W in (start, clean, robust, control))
+    further = turned(w, w_control, w)
+    everywhere = [
+        cosines_between(A, B, torch.ones(len(B), dtype=torch.bool)) for A, B in zip(w0, w, strict=True)
+    ]
+    return vars(layer_angles(w0, w, w_robust)) | {
         "layers": list(clean),
-        "chance": [chance_cosine(W.shape[1]) for W in clean.values()],
-        "live": [int(rows.sum()) for rows in live.values()],
-        "filters": [len(W) for W in clean.values()],
-    }
-    for pair, (first, second) in pairs.items():
-        found = [cosines_between(first[name], second[name], live[name]) for name in clean]
-        values |= {
-            pair: [angles.mean for angles in found],
-            f"{pair}_small": [angles.small for angles in found],
-            f"{pair}_large": [angles.large for angles in found],
-        }
-    between = [pairwise_cosines(clean[name], live[name]) for name in clean]
-    return values | {
-        "pairs": [angles.mean for angles in between],
-        "pairs_small": [angles.small for angles in between],
-        # All filters, dead ones too: what a plain mean would say.
-        "start_clean_all": [
-            cosines_between(start[name], clean[name], torch.ones_like(live[name])).mean for name in clean
-        ],
+        "clean_control": further.mean,
+        "clean_control_small": further.small,
+        "clean_control_large": further.large,
+        "start_clean_all": [angles.mean for angles in everywhere],
     }
 
 
-def _means(first: Filters, second: Filters) -> list[float]:
+def _mean_angles(first: Filters, second: Filters) -> list[float]:
     """Mean theta of every layer over the filters that are alive in both."""
-    found = []
+    means = []
     for name, W in first.items():
+        # Filters die during training; the direction of a dead one is noise.
         live = live_filters(W) & live_filters(second[name])
-        found.append(cosines_between(W, second[name], live).mean)
-    return found
+        means.append(cosines_between(W, second[name], live).mean)
+    return means
 
 
 _HERE = source_or_digits("cifar10")
 # AlexNet has no norms and does not leave its plateau on a few thousand digits; a small ResNet does.
-_BASE = Config(
+_BASE = ThetaConfig(
     network="alexnet:0.25" if _HERE == "cifar10" else "resnet:4",
     source=_HERE,
     n=None if _HERE == "cifar10" else 3000,

@@ -1,15 +1,15 @@
 """A net at its start, after clean training, and after adversarial (or, as a control, more clean) training."""
 
 import copy
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from karat.core.checks import require_integer, require_number
+from karat.core.ranges import Count, Positive, settings
 from karat.nets.image_net import conv_layers
+from karat.papers.purification.experiments.draws import split
 from karat.papers.purification.experiments.image_setting import (
     Images,
     ImageSetting,
@@ -19,18 +19,19 @@ from karat.papers.purification.experiments.image_setting import (
     provenance,
     scores,
 )
-from karat.papers.purification.experiments.regime import split
 from karat.probes.activity import active_shares
 from karat.probes.image_accuracy import correct
 from karat.probes.pictures import InputAscent
 from karat.study.quantised import quantise, restore
 from karat.training.images.attackers import named_attacker
+from karat.training.images.training import ImageTraining
 
 WATCHED = 250
 """Test images on which activity is followed over the epochs."""
 
 
 @dataclass(frozen=True, kw_only=True)
+@settings
 class PairSetting(ImageSetting):
     """Settings of a clean and a robust net that are looked at side by side.
 
@@ -42,15 +43,13 @@ class PairSetting(ImageSetting):
     """
 
     attacker: str
-    tau: float = 1.0
-    ascent_steps: int = 300
+    tau: Positive = 1.0
+    ascent_steps: Count = 300
     paper_ascent: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        named_attacker(self.attacker)
-        require_number(self.tau, "tau", type(self).__name__, positive=True)
-        require_integer(self.ascent_steps, "ascent_steps", type(self).__name__, minimum=1)
+        named_attacker(self.attacker)  # its own checks
 
     @property
     def ascent(self) -> InputAscent:
@@ -60,9 +59,11 @@ class PairSetting(ImageSetting):
 
 @dataclass(frozen=True, eq=False)
 class Pair:
-    """The images, the nets "start", "clean", "robust" (and "continued"), and what was seen on the way.
+    """A clean and a robust net, and what was seen on the way.
 
     Args:
+        images: of training and test.
+        nets: "start", "clean", "robust" and, as a control, "continued".
         filters: first-layer filters before clean training and after each of its epochs.
         values: accuracies, `activity` per epoch and rectifier, and where the images come from.
     """
@@ -76,46 +77,45 @@ class Pair:
 def train_pair(
     experiment: str, config: PairSetting, generator: torch.Generator, *, control: bool = False
 ) -> Pair:
-    """Train clean, then adversarially from there and, as a control, for the same epochs without attacker."""
-    draws = split(generator, 6)
-    images = load(config, draws[0])
-    start = images.network(config.network, draws[1])
+    """Train clean, then adversarially from there and, as a control, for the same epochs without attacker.
+
+    Args:
+        experiment: its name, for the checkpoints.
+        config: of the run.
+        generator: of the run.
+        control: whether the net "continued" is trained, too.
+    """
+    for_images, for_start, for_clean, for_robust, for_control, for_attacks = split(generator, 6)
+    images = load(config, for_images)
+    nets = {"start": images.network(config.network, for_start)}
 
     def observe(epoch: int, net: nn.Module) -> dict[str, Any]:
         watched = images.x_test[:WATCHED].to(config.device)
         active = list(active_shares(net, watched).values())
         return {"active": active, "filters": quantise(first_filters(net).cpu())}
 
-    nets = {"start": start, "clean": copy.deepcopy(start)}
-    stages: Sequence[tuple[str, str | None]] = (("robust", config.attacker), ("continued", None))
-    file = checkpoint_file(experiment, config, generator, "clean")
-    plan = config.plan(config.clean_epochs, config.lr)
+    def trained(stage: str, origin: str, plan: ImageTraining, draw: torch.Generator) -> list[dict[str, Any]]:
+        nets[stage] = copy.deepcopy(nets[origin])
+        file = checkpoint_file(experiment, config, generator, stage)
+        return plan.run(
+            nets[stage], images.x, images.labels, generator=draw, observe=observe, checkpoint=file
+        )
+
+    robust, continued = (
+        config.plan(config.robust_epochs, config.robust_lr, attacker) for attacker in (config.attacker, None)
+    )
     curves = {
-        "clean": plan.run(
-            nets["clean"],
-            images.x,
-            images.labels,
-            generator=draws[2],
-            observe=observe,
-            checkpoint=file,
-        )
+        "clean": trained("clean", "start", config.plan(config.clean_epochs, config.lr), for_clean),
+        "robust": trained("robust", "clean", robust, for_robust),
     }
-    for (stage, attacker), draw in zip(stages if control else stages[:1], draws[3:5], strict=False):
-        nets[stage] = copy.deepcopy(nets["clean"])
-        curves[stage] = config.plan(config.robust_epochs, config.robust_lr, attacker).run(
-            nets[stage],
-            images.x,
-            images.labels,
-            generator=draw,
-            observe=observe,
-            checkpoint=checkpoint_file(experiment, config, generator, stage),
-        )
+    if control:
+        curves["continued"] = trained("continued", "clean", continued, for_control)
     values = provenance(config, images)
     values["activity"] = {stage: [row["active"] for row in curve] for stage, curve in curves.items()}
     for stage in curves:
         values[f"{stage}_accuracy"] = clean_score(nets[stage], images)
-        found = scores(nets[stage], images, config.attacker, config, draws[5])
-        values |= {f"{stage}_{name}": value for name, value in found.items()}
+        attacked = scores(nets[stage], images, config.attacker, config, for_attacks)
+        values |= {f"{stage}_{name}": value for name, value in attacked.items()}
     filters = [torch.from_numpy(restore(row["filters"])) for row in curves["clean"]]
     return Pair(images, {name: net.cpu() for name, net in nets.items()}, filters, values)
 
@@ -127,6 +127,11 @@ def first_filters(net: nn.Module) -> Tensor:
 
 def right_first(net: nn.Module, images: Images, count: int) -> tuple[Tensor, Tensor, int]:
     """Test images, labels and how many of them the net gets right: the right ones come first.
+
+    Args:
+        net: whose answers count.
+        images: with the test images.
+        count: how many images at most.
 
     Reading: the paper takes the first 100 images that the robust net classifies correctly.
 

@@ -1,16 +1,17 @@
 """Perturbations of one clean net on others that share nothing with it but the data's law."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import torch
+from annotated_types import Ge
 
 from karat.attacks import Steepest, run_attack, transfer_matrix
 from karat.core.ball import Ball
-from karat.core.checks import require_integer
 from karat.core.classifier import Classifier
-from karat.papers.purification.experiments.evaluate import require_awake, share
-from karat.papers.purification.experiments.regime import Regime, split
+from karat.papers.purification.experiments.draws import split
+from karat.papers.purification.experiments.net_measures import require_awake, share
+from karat.papers.purification.experiments.odd_net_config import OddNetConfig
 from karat.papers.purification.experiments.ties import TiesToPlus
 from karat.probes.cosines import cosine_with
 from karat.study.experiment import Experiment, Preset
@@ -18,51 +19,69 @@ from karat.training.odd import OddClassifier
 
 
 @dataclass(frozen=True, kw_only=True)
-class Config(Regime):
-    """A regime and the number of independently trained nets.
+class TransferConfig(OddNetConfig):
+    """Data, start and training, and the number of independently trained nets.
 
     Args:
         nets: at least two; the first one is also trained adversarially, as another target.
     """
 
-    nets: int = 2
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        require_integer(self.nets, "nets", "Config", minimum=2)
+    nets: Annotated[int, Ge(2)] = 2
 
 
-def run(config: Config, generator: torch.Generator) -> dict[str, Any]:
+@dataclass(frozen=True, kw_only=True)
+class TransferResult:
+    """Shares of flips on one net that also flip another, and what to compare them with.
+
+    Args:
+        rate: for every ordered pair of different clean nets.
+        mean_rate: their mean.
+        cosine: mean cosine of the perturbations of two clean nets.
+        to_robust: from every clean net but the first to the robust one.
+        random: share that a random direction flips, for every clean net.
+        table: from every net (row) to every net (column), the robust one last.
+        error: the errors on the attacked points, likewise.
+        accuracy: clean accuracy of every net.
+    """
+
+    rate: list[float]
+    mean_rate: float
+    cosine: float
+    to_robust: list[float]
+    random: list[float]
+    table: list[list[float]]
+    error: list[list[float]]
+    accuracy: list[float]
+
+
+def run(config: TransferConfig, generator: torch.Generator) -> TransferResult:
     """Train the nets from their own starts and batches; attack each, judge on all."""
-    draws = split(generator, 4 + config.nets)
-    model = config.draw_model(draws[0])
-    test = model.sample(config.n_test, generator=draws[1], dtype=torch.float32)
+    for_model, for_test, for_robust, for_noise, *for_nets = split(generator, 4 + config.nets)
+    model = config.draw_model(for_model)
+    test = model.sample(config.n_test, generator=for_test, dtype=torch.float32)
     nets = []
-    for own in draws[4:]:
-        net, _ = config.clean_trainer().run(
-            config.draw_net(model, own), config.batches(model, own), steps=config.clean_steps, generator=own
-        )
+    for for_net in for_nets:
+        net, _ = config.train_clean(config.draw_net(model, for_net), model, for_net)
         require_awake(net, test.x, config.clean_steps)
         nets.append(net)
-    robust, _ = config.robust_trainer(model).run(
-        nets[0], config.batches(model, draws[2]), steps=config.robust_steps, generator=draws[2]
-    )
+    robust, _ = config.train_robust(nets[0], model, for_robust)
     require_awake(robust, test.x, config.clean_steps + config.robust_steps)
     ball, fast = config.ball(model), Steepest()
     classifiers = [TiesToPlus(OddClassifier(net)) for net in (*nets, robust)]
     table = transfer_matrix(classifiers, test.x, test.y, ball, method=fast)
     deltas = [fast(classifier, test.x, test.y, ball) for classifier in classifiers]
     pairs = [(i, j) for i in range(config.nets) for j in range(config.nets) if i != j]
-    return {
-        "rate": [float(table.rate[i, j]) for i, j in pairs],
-        "mean_rate": float(torch.stack([table.rate[i, j] for i, j in pairs]).mean()),
-        "cosine": float(torch.stack([cosine_with(deltas[i], deltas[j]).mean() for i, j in pairs]).mean()),
-        "to_robust": [float(table.rate[i, -1]) for i in range(1, config.nets)],
-        "random": [_random(classifier, ball, test.x, test.y, draws[3]) for classifier in classifiers[:-1]],
-        "table": [[float(v) for v in row] for row in table.rate],
-        "error": [[float(v) for v in row] for row in table.error],
-        "accuracy": [share(classifier.margin(test.x, test.y) > 0) for classifier in classifiers],
-    }
+    return TransferResult(
+        rate=[float(table.rate[i, j]) for i, j in pairs],
+        mean_rate=float(torch.stack([table.rate[i, j] for i, j in pairs]).mean()),
+        cosine=float(torch.stack([cosine_with(deltas[i], deltas[j]).mean() for i, j in pairs]).mean()),
+        # The robust net was trained from the first one: only the others share nothing with it.
+        to_robust=[float(table.rate[i, -1]) for i in range(1, config.nets)],
+        random=[_random(classifier, ball, test.x, test.y, for_noise) for classifier in classifiers[:-1]],
+        table=[[float(v) for v in row] for row in table.rate],
+        error=[[float(v) for v in row] for row in table.error],
+        accuracy=[share(classifier.margin(test.x, test.y) > 0) for classifier in classifiers],
+    )
 
 
 def _random(
@@ -83,13 +102,13 @@ TRANSFER = Experiment(
     paper="purification",
     presets={
         "tiny": Preset(
-            config=Config(d=40, k=10, batch=512, clean_steps=150, robust_steps=15, n_test=300),
+            config=TransferConfig(d=40, k=10, batch=512, clean_steps=150, robust_steps=15, n_test=300),
             seeds=2,
             cell_seconds=1,
         ),
-        "quick": Preset(config=Config(d=200, k=30), seeds=3, cell_seconds=22),
+        "quick": Preset(config=TransferConfig(d=200, k=30), seeds=3, cell_seconds=22),
         "full": Preset(
-            config=Config(d=200, k=30, nets=3),
+            config=TransferConfig(d=200, k=30, nets=3),
             points=(
                 {"d": 100, "k": 20, "batch": 1024},
                 {"d": 200, "k": 30},

@@ -6,24 +6,27 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from karat.papers.purification.experiments.freezing import FREEZING, FreezingConfig, FreezingResult
+from karat.papers.purification.experiments.theta import THETA, ThetaConfig, ThetaResult
 from karat.papers.purification.figures.drawings import CLEAN, ROBUST
+from karat.probes.cosines import LARGE, SMALL
 from karat.study.drawing.image_labels import GREY, SETS, dot, network_label, patch
-from karat.study.drawing.picture import Picture, by_config
+from karat.study.drawing.picture import Drawing, Picture
 from karat.study.drawing.style import FAINT, INK, PALETTE, finish
-from karat.study.record import Record
+from karat.study.run import Run, by_setting
 
-SMALL, LARGE = 0.2, 0.8
+ThetaRuns = Sequence[Run[ThetaConfig, ThetaResult]]
+FreezingRuns = Sequence[Run[FreezingConfig, FreezingResult]]
 
 
-def draw_theta(records: Sequence[Record]) -> list[Picture]:
-    """theta per layer at every weight decay, and theta over the epochs.
+def draw_theta(runs: ThetaRuns) -> list[Picture]:
+    """Draw theta per layer at every weight decay, and theta over the epochs.
 
     Ref: purification, Fig 2
     """
-    groups = by_config([r for r in records if r.status == "done"])
+    groups = sorted(by_setting(runs), key=lambda group: group[0].result.decay_exponent)
     if not groups:
         return []
-    groups.sort(key=lambda group: float(group[0].values["decay_exponent"]))
     figure = Figure(figsize=(3.5 * len(groups), 3.6), layout="constrained")
     axes = figure.subplots(1, len(groups), squeeze=False, sharey=True)[0]
     for ax, group in zip(axes, groups, strict=True):
@@ -54,45 +57,51 @@ SIZES = {"start_clean": 8.0, "start_robust": 4.0}
 """Markers that often cover each other, the wide one drawn first."""
 
 
-def _layers(ax: Axes, group: Sequence[Record]) -> None:
-    values = group[0].values
-    layers = values["layers"]
+def _layers(ax: Axes, group: ThetaRuns) -> None:
+    result = group[0].result
+    layers = result.layers
     x = np.arange(len(layers))
-    ax.axhspan(0, SMALL, color=FAINT, alpha=0.45, linewidth=0, zorder=0)
-    ax.axhspan(LARGE, 1, color=FAINT, alpha=0.45, linewidth=0, zorder=0)
-    ax.step(x, values["chance"], where="mid", color=GREY, linewidth=0.9, label="chance")
+    _bands(ax)
+    ax.step(x, result.chance, where="mid", color=GREY, linewidth=0.9, label="chance")
     for name, label, color, line, marker in LINES:
-        mean = np.mean([r.values[name] for r in group], axis=0)
+        mean = np.mean([getattr(run.result, name) for run in group], axis=0)
         size = SIZES.get(name, 5.0)
         ax.plot(x, mean, line, marker=marker, color=color, markersize=size, linewidth=1.4, label=label)
-    decay, exponent = group[0].config["weight_decay"], values["decay_exponent"]
+    decay, exponent = group[0].config.weight_decay, result.decay_exponent
     finish(ax, x="", y="", title=f"weight decay {decay:g} (exponent {exponent:.1f})", legend=False)
     step = max(1, len(layers) // 6)
     ax.set_xticks(x[::step], [layers[i] for i in x[::step]], rotation=0 if step == 1 else 30)
     ax.set_ylim(0, 1.03)
-    text = f"robust accuracy {values['clean_strong']:.0%} to {values['robust_strong']:.0%}"
+    text = f"robust accuracy {result.clean.strong:.0%} to {result.robust.strong:.0%}"
     ax.text(0.98, 0.5, text, transform=ax.transAxes, ha="right", fontsize=8, color=INK)
 
 
-def _epochs(groups: Sequence[Sequence[Record]]) -> Picture:
+def _bands(ax: Axes) -> None:
+    """Where the principle wants small and large angles."""
+    ax.axhspan(0, SMALL, color=FAINT, alpha=0.45, linewidth=0, zorder=0)
+    ax.axhspan(LARGE, 1, color=FAINT, alpha=0.45, linewidth=0, zorder=0)
+
+
+def _epochs(groups: Sequence[ThetaRuns]) -> Picture:
     figure = Figure(figsize=(3.5 * len(groups), 4.8), layout="constrained")
     axes = figure.subplots(2, len(groups), squeeze=False, sharey="row")
     for column, group in enumerate(groups):
-        values = group[0].values
+        result = group[0].result
         top, bottom = axes[:, column]
-        names = values["layers"]
-        chosen = sorted({0, len(names) // 2, len(names) - 1}) if len(names) > 5 else range(len(names))
-        for place, layer in enumerate(chosen):
-            color = PALETTE[place % len(PALETTE)]
-            top.plot([row[layer] for row in values["clean_curve"]], color=color, label=names[layer])
-            bottom.plot([row[layer] for row in values["robust_curve"]], "o-", color=color, markersize=3)
-            bottom.plot([row[layer] for row in values["control_curve"]], "--", color=color, linewidth=1)
-        title = f"weight decay {group[0].config['weight_decay']:g}"
+        names = result.layers
+        # Deep nets have too many layers for one panel: the first, the middle and the last stand for them.
+        layers = sorted({0, len(names) // 2, len(names) - 1}) if len(names) > 5 else range(len(names))
+        for index, layer in enumerate(layers):
+            color = PALETTE[index % len(PALETTE)]
+            top.plot([row[layer] for row in result.clean_curve], color=color, label=names[layer])
+            bottom.plot([row[layer] for row in result.robust_curve], "o-", color=color, markersize=3)
+            bottom.plot([row[layer] for row in result.control_curve], "--", color=color, linewidth=1)
+        title = f"weight decay {group[0].config.weight_decay:g}"
         finish(top, x="epochs of clean training", y="", title=title, legend=column == 0)
         finish(bottom, x="further epochs", y="", legend=False)
         top.axhspan(0, SMALL, color=FAINT, alpha=0.45, linewidth=0, zorder=0)
-        bottom.set_xticks(range(len(values["robust_curve"])))
-        for epoch, share in enumerate(values["robust_curve_accuracy"]):
+        bottom.set_xticks(range(len(result.robust_curve)))
+        for epoch, share in enumerate(result.robust_curve_accuracy):
             bottom.annotate(
                 f"{share:.0%}",
                 (epoch, 0),
@@ -105,6 +114,7 @@ def _epochs(groups: Sequence[Sequence[Record]]) -> Picture:
             )
     axes[0, 0].set_ylabel(r"$\theta(w_0, w)$", color=INK)
     axes[1, 0].set_ylabel(r"$\theta(w, w')$", color=INK)
+    # Room for the accuracies below the curves.
     low, high = axes[1, 0].get_ylim()
     axes[1, 0].set_ylim(low - 0.12 * (high - low), high)
     caption = (
@@ -115,13 +125,13 @@ def _epochs(groups: Sequence[Sequence[Record]]) -> Picture:
     return Picture("Angles over the epochs", caption, figure)
 
 
-def draw_freezing(records: Sequence[Record]) -> list[Picture]:
-    """Robust accuracy after each stage, and the angles of the layer that was drawn anew.
+def draw_freezing(runs: FreezingRuns) -> list[Picture]:
+    """Draw robust accuracy after each stage, and the angles of the layer that was drawn anew.
 
     Ref: purification, Sec 8.2; purification, Fig 11
     """
     pictures = []
-    for group in by_config([r for r in records if r.status == "done"]):
+    for group in by_setting(runs):
         figure = Figure(figsize=(9.0, 3.4), layout="constrained")
         left, right = figure.subplots(1, 2, width_ratios=(1.25, 1))
         _stages(left, group)
@@ -134,25 +144,29 @@ def draw_freezing(records: Sequence[Record]) -> list[Picture]:
             "attack, with the 95% interval of the share; dots: clean accuracy."
         )
         config = group[0].config
-        title = f"Frozen robust layers, {network_label(config['network'])}, {SETS[config['source']]}"
+        title = f"Frozen robust layers, {network_label(config.network)}, {SETS[config.source]}"
         pictures.append(Picture(title, caption, figure))
     return pictures
 
 
-def _stages(ax: Axes, group: Sequence[Record]) -> None:
-    record = group[0]
-    size = min(record.config["attacked"], record.values["tested_on"])
-    for shift, stage, color in ((-0.2, "stage2", CLEAN), (0.2, "stage3", ROBUST)):
-        strong = np.mean([r.values[f"{stage}_strong"] for r in group], axis=0)
-        clean = np.mean([r.values[f"{stage}_accuracy"] for r in group], axis=0)
+def _stages(ax: Axes, group: FreezingRuns) -> None:
+    config, result = group[0].config, group[0].result
+    size = result.images_attacked(config)
+    stages = (
+        (-0.2, [run.result.stage2 for run in group], CLEAN),
+        (0.2, [run.result.stage3 for run in group], ROBUST),
+    )
+    for shift, scores, color in stages:
+        strong = np.mean([score.strong for score in scores], axis=0)
+        clean = np.mean([score.accuracy for score in scores], axis=0)
         x = np.arange(len(strong)) + shift
         half = 1.96 * np.sqrt(np.maximum(strong * (1 - strong), 1 / size) / size)
         ax.bar(x, strong, 0.36, color=color, zorder=2)
         ax.vlines(x, np.maximum(strong - half, 0), strong + half, color=INK, linewidth=0.9, zorder=4)
         ax.plot(x, clean, "o", color="white", markeredgecolor=color, markersize=5, zorder=5)
-        for place, value, top in zip(x, strong, strong + half, strict=True):
+        for middle, value, top in zip(x, strong, strong + half, strict=True):
             ax.text(
-                place,
+                middle,
                 top + 0.01,
                 f"{100 * value:.0f}",
                 ha="center",
@@ -161,14 +175,14 @@ def _stages(ax: Axes, group: Sequence[Record]) -> None:
                 bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.8},
                 zorder=6,
             )
-    first = float(np.mean([r.values["stage1_strong"] for r in group]))
+    first = float(np.mean([run.result.stage1.strong for run in group]))
     ax.axhline(first, color=INK, linewidth=1, linestyle=(0, (5, 3)), zorder=1)
-    layers = record.config["layers"]
+    layers = config.layers
     ax.text(len(layers) - 0.45, first, "stage 1", fontsize=8, color=INK, va="bottom", ha="right")
     finish(ax, x="first layer drawn anew", y="robust accuracy", title="After stages 2 and 3", legend=False)
     names = [
         f"{layer}\n(all)" if count == 0 else layer
-        for layer, count in zip(layers, record.values["frozen_tensors"], strict=True)
+        for layer, count in zip(layers, result.frozen_tensors, strict=True)
     ]
     ax.set_xticks(range(len(layers)), names)
     ax.grid(visible=False, axis="x")
@@ -179,21 +193,23 @@ def _stages(ax: Axes, group: Sequence[Record]) -> None:
         ncols=3,
         loc="upper center",
     )
-    ax.set_ylim(0, 1.25 * max(max(r.values["stage2_accuracy"]) for r in group))
+    ax.set_ylim(0, 1.25 * max(max(run.result.stage2.accuracy) for run in group))
 
 
-def _frozen_angles(ax: Axes, group: Sequence[Record]) -> None:
-    layers = group[0].config["layers"]
+def _frozen_angles(ax: Axes, group: FreezingRuns) -> None:
+    layers = group[0].config.layers
     x = np.arange(len(layers))
-    ax.axhspan(0, SMALL, color=FAINT, alpha=0.45, linewidth=0, zorder=0)
-    ax.axhspan(LARGE, 1, color=FAINT, alpha=0.45, linewidth=0, zorder=0)
+    _bands(ax)
     for name, label, color, line, marker in LINES:
-        if name in group[0].values:
-            mean = np.mean([r.values[name] for r in group], axis=0)
+        if hasattr(group[0].result, name):  # there is no control above frozen layers
+            mean = np.mean([getattr(run.result, name) for run in group], axis=0)
             short = label.partition(":")[0]
             size = SIZES.get(name, 5.0)
             ax.plot(x, mean, line, marker=marker, color=color, markersize=size, linewidth=1.4, label=short)
-    ax.step(x, group[0].values["chance"], where="mid", color=GREY, linewidth=0.9, label="chance")
+    ax.step(x, group[0].result.chance, where="mid", color=GREY, linewidth=0.9, label="chance")
     finish(ax, x="", y=r"$\theta$ at this layer", title="Angles of the layer drawn anew")
     ax.set_xticks(x, layers)
     ax.set_ylim(0, 1.03)
+
+
+FIGURES = (Drawing(THETA, draw_theta), Drawing(FREEZING, draw_freezing))

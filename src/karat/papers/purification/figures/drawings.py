@@ -1,6 +1,7 @@
-"""The neurons before and after adversarial training: pure part against dense mixture."""
+"""The neurons before and after adversarial training, and what the figures of the paper share."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -8,49 +9,18 @@ from matplotlib.collections import LineCollection, PathCollection
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 
-from karat.study.drawing.picture import Picture, by_config, describe, varying
-from karat.study.drawing.style import FAINT, INK, PALETTE, finish, new_figure
-from karat.study.record import Record
+from karat.papers.purification.experiments.l2 import TwoTrainingsResult
+from karat.papers.purification.experiments.odd_net_config import OddNetConfig
+from karat.study.drawing.style import INK, PALETTE, finish
+from karat.study.run import Run, by_setting
+
+C = TypeVar("C")
+R = TypeVar("R")
+TwoTrainingsRun = Run[OddNetConfig, TwoTrainingsResult]
+Stage = Literal["clean", "robust"]
 
 CLEAN, ROBUST, GOLD = PALETTE[1], PALETTE[0], "#C9A227"
 """Clean nets in vermilion, robust ones in blue, pure features in gold, in every figure of the paper."""
-
-
-SHOWN = ("d", "k", "start", "dictionary", "w_star", "sigma_spike")
-"""Settings named in titles; the others follow from them."""
-
-
-def draw_purification(records: Sequence[Record]) -> list[Picture]:
-    """The signature figure, the histogram of mixture coefficients, a perturbation, accuracy curves, hubs."""
-    done = [record for record in records if record.status == "done"]
-    names = [name for name in varying(done) if name in SHOWN]
-    pictures = []
-    for group in by_config(done)[:4]:
-        where = describe(group[0].config, names)
-        note = f" ({where})" if where else ""
-        pictures.append(_neurons(group[0], note))
-        pictures.append(_details(group, note))
-        pictures.append(_curves(group, note))
-    return pictures
-
-
-def _neurons(record: Record, note: str) -> Picture:
-    """Every live neuron as a point: pure part to the right, component of its mixture along M w* upwards."""
-    figure = signature(record)
-    values = record.values
-    caption = (
-        f"Every point is one of {len(values['clean_pure'])} live neurons of one net (seed {record.seed}). "
-        "Right: "
-        "length of its few own features. Up: component of the rest along the dense direction M w*, the "
-        "direction "
-        "of the universal attack. Colour: the share of the former in the squared length of both, in karat. "
-        "Crosses: "
-        "hubs that lean on more than ten features; those off the panel are counted in its corner. Dashed: "
-        "the mixture that theory predicts for a neuron of one feature, E|z|_0/d per coefficient. Grey: where "
-        "each neuron came from."
-    )
-    return Picture(f"Feature purification{note}", caption, figure)
-
 
 KARAT = LinearSegmentedColormap.from_list("karat", ["#4A4E57", "#8C5A3C", "#C9862B", "#E9B824", "#FFD75E"])
 """From lead to gold."""
@@ -59,19 +29,53 @@ LEAST = 20.0
 """Karat at the lower end of the colours."""
 
 
-def signature(record: Record) -> Figure:
+def last_setting(runs: Sequence[Run[C, R]]) -> list[Run[C, R]]:
+    """The runs of the last setting, which is the largest of the presets."""
+    return by_setting(runs)[-1] if runs else []
+
+
+def table(runs: Sequence[Run[C, R]], value: Callable[[R], Any]) -> np.ndarray:
+    """One row per run.
+
+    Args:
+        runs: of one setting.
+        value: result -> number or curve.
+    """
+    return np.array([value(run.result) for run in runs], dtype=float)
+
+
+def range_band(
+    ax: Axes, x: Sequence[float], curves: np.ndarray, color: str, label: str | None, **style: Any
+) -> None:
+    """Draw the mean over seeds, and from the smallest to the largest seed as a band.
+
+    Args:
+        ax: to draw on.
+        x: (g,) grid.
+        curves: (seeds, g).
+        color: of line and band.
+        label: of the legend, None for none.
+        style: of the line.
+    """
+    ax.plot(x, curves.mean(axis=0), color=color, **{"linewidth": 1.7} | style, label=label)
+    ax.fill_between(x, curves.min(axis=0), curves.max(axis=0), color=color, alpha=0.2, linewidth=0)
+
+
+def signature(run: TwoTrainingsRun) -> Figure:
     """The two panels of the signature figure, with their colour scale."""
     figure = Figure(figsize=(9.4, 4.3), layout="constrained")
     left, right = figure.subplots(1, 2, sharex=True, sharey=True)
-    shown = scatter_neurons(left, record, "clean")
-    scatter_neurons(right, record, "robust")
-    for ax, stage, title in ((left, "clean", "Clean training"), (right, "robust", "Adversarial training")):
-        accuracy, attacked = record.values[f"{stage}_accuracy"], record.values[f"{stage}_pgd"]
+    points = scatter_neurons(left, run, "clean")
+    scatter_neurons(right, run, "robust")
+    for ax, net, title in (
+        (left, run.result.clean, "Clean training"),
+        (right, run.result.robust, "Adversarial training"),
+    ):
         ax.set_title(title, loc="left", fontsize=12, fontweight="bold", color=INK, pad=20)
-        text = f"accuracy {accuracy:.0%}, under attack {attacked:.0%}"
+        text = f"accuracy {net.accuracy:.0%}, under attack {net.pgd:.0%}"
         ax.text(0, 1.02, text, transform=ax.transAxes, fontsize=9.5, color=INK)
     right.set_ylabel("")
-    bar = figure.colorbar(shown, ax=[left, right], shrink=0.85, aspect=28, pad=0.015)
+    bar = figure.colorbar(points, ax=[left, right], shrink=0.85, aspect=28, pad=0.015)
     bar.set_label("purity in karat", color=INK)
     bar.set_ticks([20, 21, 22, 23, 24])
     bar.outline.set_visible(False)
@@ -79,30 +83,59 @@ def signature(record: Record) -> Figure:
     return figure
 
 
-def scatter_neurons(ax: Axes, record: Record, stage: str) -> PathCollection:
-    """Draw the neurons of one stage; after adversarial training also the way each has come."""
-    values = record.values
-    pure, dense = np.array(values[f"{stage}_pure"]), np.array(values[f"{stage}_dense"])
-    old = np.column_stack([values["clean_pure"], values["clean_dense"]])
-    hub = np.array(values["clean_own"]) > 10
+def scatter_neurons(ax: Axes, run: TwoTrainingsRun, stage: Stage) -> PathCollection:
+    """Draw the neurons of one stage; after adversarial training also the way each has come.
+
+    Args:
+        ax: to draw on.
+        run: with the neurons of both stages.
+        stage: which one.
+    """
+    result = run.result
+    before, net = result.clean, result.clean if stage == "clean" else result.robust
+    now = np.column_stack([net.pure, net.dense])
+    old = np.column_stack([before.pure, before.dense])
+    hub = np.array(before.own) > 10
     if hub.all():
         hub[:] = False
     # Hubs reach far beyond all others; the panel shows the ordinary neurons and the hubs that fit.
     wide = 1.12 * float(np.quantile(old[~hub, 0], 0.995))
     high = 1.12 * float(np.quantile(old[~hub, 1], 0.985))
-    low = min(-0.12 * high, 1.15 * float(np.min(np.array(values["robust_dense"])[~hub])))
+    low = min(-0.12 * high, 1.15 * float(np.min(np.array(result.robust.dense)[~hub])))
     if stage == "robust":
-        paths = np.stack([old, np.column_stack([pure, dense])], axis=1)
-        ax.add_collection(
-            LineCollection(list(paths), colors="#BBBBBB", linewidths=0.45, alpha=0.55, zorder=1)
-        )
-        ax.plot(old[:, 0], old[:, 1], "o", color="#C4C4C4", markersize=1.8, markeredgewidth=0, zorder=2)
+        _draw_way(ax, old, now)
     ax.axhline(0, color="#FFD75E", linewidth=5, alpha=0.55, zorder=0, solid_capstyle="butt")
-    grid = np.array([0, wide])
-    slope = values["support_ratio"] * np.sqrt(record.config["d"])
-    ax.plot(grid, slope * grid, color=INK, linewidth=1.0, linestyle=(0, (5, 3)), zorder=3)
+    # d equal coefficients have sqrt(d) times the length of one.
+    slope = result.support_ratio * np.sqrt(run.config.d)
+    ends = np.array([0, wide])
+    ax.plot(ends, slope * ends, color=INK, linewidth=1.0, linestyle=(0, (5, 3)), zorder=3)
+    points = _draw_points(ax, now, hub)
+    outside = int(((now[:, 0] > wide) | (now[:, 1] > high)).sum())
+    ax.set_xlim(0, wide)
+    ax.set_ylim(low, high)
+    finish(ax, x="pure part", y="dense mixture along $Mw^\\star$", legend=False)
+    if outside:
+        text = f"{outside} more outside"
+        ax.text(0.015, 0.975, text, transform=ax.transAxes, fontsize=8, color=INK, va="top")
+    if stage == "clean":
+        _name_lines(ax, slope, wide, high)
+    return points
+
+
+def _draw_way(ax: Axes, old: np.ndarray, now: np.ndarray) -> None:
+    """Grey lines from where each neuron was."""
+    ways = LineCollection(
+        list(np.stack([old, now], axis=1)), colors="#BBBBBB", linewidths=0.45, alpha=0.55, zorder=1
+    )
+    ax.add_collection(ways)
+    ax.plot(old[:, 0], old[:, 1], "o", color="#C4C4C4", markersize=1.8, markeredgewidth=0, zorder=2)
+
+
+def _draw_points(ax: Axes, now: np.ndarray, hub: np.ndarray) -> PathCollection:
+    """Ordinary neurons coloured by their karat, hubs as crosses."""
+    pure, dense = now.T
     karat = 24 * pure**2 / np.maximum(pure**2 + dense**2, 1e-12)
-    shown = ax.scatter(
+    points = ax.scatter(
         pure[~hub],
         dense[~hub],
         c=karat[~hub],
@@ -115,138 +148,19 @@ def scatter_neurons(ax: Axes, record: Record, stage: str) -> PathCollection:
         zorder=4,
     )
     ax.plot(pure[hub], dense[hub], "x", color=INK, markersize=4.5, markeredgewidth=1.1, zorder=5)
-    off = int(((pure > wide) | (dense > high)).sum())
-    ax.set_xlim(0, wide)
-    ax.set_ylim(low, high)
-    finish(ax, x="pure part", y="dense mixture along $Mw^\\star$", legend=False)
-    if off:
-        ax.text(0.015, 0.975, f"{off} more outside", transform=ax.transAxes, fontsize=8, color=INK, va="top")
-    if stage == "clean":
-        angle = np.degrees(np.arctan(slope))
-        ax.text(
-            0.30 * wide,
-            slope * 0.30 * wide + 0.06 * high,
-            "predicted mixture",
-            fontsize=8.5,
-            color=INK,
-            rotation=angle,
-            rotation_mode="anchor",
-            transform_rotates_text=True,
-        )
-        ax.text(0.985 * wide, 0.035 * high, "pure features", fontsize=8.5, color="#8A6A00", ha="right")
-    return shown
+    return points
 
 
-def _details(group: list[Record], note: str) -> Picture:
-    """Coefficients of the mixture, one perturbation in the dictionary, and what deleting hubs does."""
-    figure, axes = new_figure(3, width=3.4)
-    draw_histogram(axes[0], group)
-    draw_perturbation(axes[1], group[0])
-    draw_hubs(axes[2], group)
-    caption = (
-        "Left: mixture coefficients beta_ij over alpha_i up to 0.1, all seeds; after clean training nearly "
-        "all have the "
-        "sign of w*. Middle: one median perturbation in the dictionary, coefficients sorted, positive "
-        "against the label. Right: accuracy of the clean net without its densest neurons (mean over seeds)."
+def _name_lines(ax: Axes, slope: float, wide: float, high: float) -> None:
+    """Say what the dashed and the golden line are."""
+    ax.text(
+        0.30 * wide,
+        slope * 0.30 * wide + 0.06 * high,
+        "predicted mixture",
+        fontsize=8.5,
+        color=INK,
+        rotation=np.degrees(np.arctan(slope)),
+        rotation_mode="anchor",
+        transform_rotates_text=True,
     )
-    return Picture(f"Mixtures, perturbations, hubs{note}", caption, figure)
-
-
-def draw_histogram(ax: Axes, group: Sequence[Record]) -> None:
-    """Histogram of beta_ij / alpha_i before and after."""
-    edges = np.linspace(-0.1, 0.1, 81)
-    for stage, color in (("clean", CLEAN), ("robust", ROBUST)):
-        counts = np.sum([record.values[f"{stage}_histogram"] for record in group], axis=0)
-        shares = counts / counts.sum()
-        ax.stairs(shares[1:-1], edges[1:-1], color=color, fill=True, alpha=0.35, label=stage)
-        ax.stairs(shares[1:-1], edges[1:-1], color=color, linewidth=1.2)
-    predicted = group[0].values["support_ratio"]
-    ax.axvline(predicted, color=INK, linestyle="--", linewidth=0.9, label="$E|z|_0/d$")
-    ax.set_xlim(-0.06, 0.09)
-    ax.set_xticks([-0.05, 0, 0.05])
-    finish(ax, x="mixture coefficient / pure part", y="share", title="Mixture coefficients")
-
-
-def draw_perturbation(ax: Axes, record: Record) -> None:
-    """Sorted coefficients of a perturbation before and after."""
-    for stage, color in (("clean", CLEAN), ("robust", ROBUST)):
-        profile = np.sort(record.values[f"{stage}_example"])[::-1]
-        label = f"{stage}, density {record.values[f'{stage}_density']:.2f}"
-        ax.fill_between(np.arange(len(profile)), profile, step="mid", color=color, alpha=0.35, linewidth=0)
-        ax.step(np.arange(len(profile)), profile, where="mid", color=color, linewidth=1.2, label=label)
-    finish(ax, x="feature, sorted", y="coefficient / $\\tau$", title="One perturbation")
-
-
-def draw_hubs(ax: Axes, group: Sequence[Record]) -> None:
-    """Accuracy after deleting the densest neurons."""
-    deleted = group[0].values["ablation_deleted"]
-    table = np.mean([record.values["ablation"] for record in group], axis=0)
-    ticks = np.arange(len(deleted))
-    for column, (name, color) in enumerate((("clean", GOLD), ("universal", CLEAN), ("FGM", PALETTE[3]))):
-        ax.bar(ticks + 0.27 * (column - 1), table[:, column], 0.25, color=color, label=name)
-    ax.set_xticks(ticks, [str(count) for count in deleted])
-    ax.set_ylim(0, 1.3)
-    ax.set_yticks([0, 0.5, 1])
-    finish(ax, x="densest neurons deleted", y="accuracy", title="Hubs of the clean net", legend=False)
-    ax.legend(frameon=False, fontsize=8, ncols=3, loc="upper center", columnspacing=1.0, handlelength=1.0)
-
-
-def _curves(group: list[Record], note: str) -> Picture:
-    """Accuracy against the radius for the nets and the pure features, certified where it was."""
-    figure, axes = new_figure(3, width=3.2, height=3.0)
-    for ax, stage, title in zip(
-        axes, ("clean", "robust", "pure"), ("Clean net", "Robust net", "Pure features"), strict=True
-    ):
-        _curve(ax, group, stage, title)
-    caption = (
-        "Accuracy against the radius, in units of the training radius: universal direction, FGM, and PGD "
-        f"started from both ({len(group)} seeds, shaded: smallest to largest). Dots with bars: certified to "
-        "unbroken share of the points that were certified; the truth on them lies between."
-    )
-    return Picture(f"Accuracy against radius{note}", caption, figure)
-
-
-def _curve(ax: Axes, group: list[Record], stage: str, title: str) -> None:
-    radii = [0, 0.25, 0.5, 0.75, 1, 1.25, 1.5, 2]
-    for index, (name, label) in enumerate((("universal", "universal"), ("fgm", "FGM"), ("pgd", "PGD"))):
-        table = np.array([record.values[f"{stage}_curve_{name}"] for record in group])
-        color = (CLEAN, PALETTE[3], INK)[index]
-        ax.plot(
-            radii,
-            table.mean(axis=0),
-            color=color,
-            linewidth=1.6,
-            linestyle=("-", "--", "-")[index],
-            label=label,
-        )
-        ax.fill_between(radii, table.min(axis=0), table.max(axis=0), color=color, alpha=0.15, linewidth=0)
-    if all(f"{stage}_certified" in record.values for record in group):
-        _certified(ax, group, stage)
-    ax.axvline(1, color=FAINT, linewidth=1)
-    ax.set_ylim(0, 1)
-    finish(ax, x="radius / $\\tau$", y="accuracy", title=title, legend=stage != "robust")
-
-
-def _certified(ax: Axes, group: list[Record], stage: str) -> None:
-    values = group[0].values
-    factors = values.get(f"{stage}_certified_factors", [1.0])
-    whole = f"{stage}_certified_curve" in values
-    low = np.mean(
-        [r.values[f"{stage}_certified_curve"] if whole else [r.values[f"{stage}_certified"]] for r in group],
-        axis=0,
-    )
-    high = np.mean(
-        [r.values[f"{stage}_unbroken_curve"] if whole else [r.values[f"{stage}_pgd_few"]] for r in group],
-        axis=0,
-    )
-    ax.errorbar(
-        factors,
-        low,
-        yerr=[np.zeros_like(low), high - low],
-        fmt="o",
-        color=ROBUST,
-        markersize=4,
-        capsize=3,
-        label="certified",
-        zorder=5,
-    )
+    ax.text(0.985 * wide, 0.035 * high, "pure features", fontsize=8.5, color="#8A6A00", ha="right")

@@ -1,0 +1,83 @@
+"""What one gradient step does to margins: lower bounds on the gain, as the lemmas state them."""
+
+import torch
+from torch import Tensor
+
+from karat.core.losses import Logistic
+from karat.nets import TwoLayer
+from karat.papers.benign.experiments.mixture import MixtureConfig
+
+
+def certified_gain(config: MixtureConfig, old: TwoLayer, new: TwoLayer, x: Tensor, y: Tensor) -> Tensor:
+    r"""Return lower bounds on the gain of margin over the ball of radius tau around each point.
+
+    With :math:`\Delta = W_{new} - W_{old}`,
+
+    .. math::
+        y [f_{new}(x) - f_{old}(x)]
+        - \tau \|\Delta\|_2 \Bigl(1 + \frac{H (\|x\| + \tau) \|W_{old}\|_2}{\sqrt{m}}\Bigr) .
+
+    The second term bounds tau times the gradient of :math:`f_{new} - f_{old}` in the ball, as
+    :math:`\phi' \le 1` is H-Lipschitz.
+
+    Args:
+        config: attack radius and smoothness.
+        old: the net before a step.
+        new: the net after it.
+        x: (n, r) centres of the balls.
+        y: (n,) their labels.
+
+    Returns:
+        (n,).
+
+    Ref: benign, Lemma B.9
+    """
+    move, length = (torch.linalg.matrix_norm(W, ord=2) for W in (new.W - old.W, old.W))
+    farthest = torch.linalg.vector_norm(x, dim=1) + config.tau
+    steepest = move * (1 + config.smoothness * farthest * length / old.m**0.5)
+    return y * (new(x) - old(x)) - config.tau * steepest
+
+
+def increment_slack(
+    config: MixtureConfig,
+    old: TwoLayer,
+    new: TwoLayer,
+    attacked: Tensor,
+    y: Tensor,
+    x: Tensor,
+    y_test: Tensor,
+) -> tuple[float, float]:
+    r"""Return the smallest slack of the one-step margin inequality, and the smallest correlation in it.
+
+    .. math::
+        y [f_{new}(x) - f_{old}(x)] \ge
+        \frac{\eta}{n} \sum_i g_i r_i \langle y_i \tilde x_i, y x \rangle
+        - \frac{H \|x\|^2 \|W_{new} - W_{old}\|_2^2}{2 \sqrt{m}}, \qquad
+        r_i = \frac{1}{m} \sum_s \phi'(\langle w_s, x \rangle)\, \phi'(\langle w_s, \tilde x_i \rangle)
+
+    Both sides are exact: no hidden constant.
+
+    Args:
+        config: step size and smoothness.
+        old: the net before a step.
+        new: the net after it.
+        attacked: (n, r) the training points :math:`\tilde x_i` that the step saw.
+        y: (n,) their labels.
+        x: (k, r) test points.
+        y_test: (k,) their labels.
+
+    Returns:
+        the slack over the test points, as a share of the largest gain, and the smallest :math:`r_i`.
+
+    Ref: benign, Lemma 4.3
+    """
+    gain = y_test * (new(x) - old(x))
+    weight = -Logistic().derivative(y * old(attacked))
+    slopes = old.activation.derivative(old.preactivations(x))
+    correlation = slopes @ old.activation.derivative(old.preactivations(attacked)).T / old.m
+    products = (y_test.unsqueeze(1) * x) @ (y.unsqueeze(1) * attacked).T
+    first_order = config.lr / len(y) * (correlation * products) @ weight
+    move = torch.linalg.matrix_norm(new.W - old.W, ord=2)
+    curvature = config.smoothness * x.square().sum(dim=1) * move.square() / (2 * old.m**0.5)
+    slack = (gain - first_order + curvature).min() / gain.abs().max()
+    return float(slack), float(correlation.min())

@@ -1,0 +1,127 @@
+"""The questions that training of two-layer nets answers: reach, width, target, quadratic ReLU, exits."""
+
+from dataclasses import replace
+
+from karat.papers.convergence.experiments.two_layer import TwoLayerConfig, run
+from karat.study.experiment import Experiment, Preset
+
+TINY = TwoLayerConfig(m=64, R=2.0, n=4, d=4, K=5, steps=60)
+
+# All five questions train the same nets; they differ in what is varied.
+
+THM51 = Experiment(
+    name="convergence.thm5.1",
+    title="Does unprojected adversarial training of a wide paired net reach the best robust loss nearby?",
+    paper="convergence",
+    presets={
+        "tiny": Preset(config=TINY, grid={"attack": ("worst", "random")}, seeds=2, cell_seconds=0.2),
+        "quick": Preset(
+            config=TwoLayerConfig(m=1600, R=2.0, n=8, K=8, lr=0.5, steps=80),
+            grid={"attack": ("worst", "one_step", "identity", "random", "hashed")},
+            seeds=3,
+            cell_seconds=0.7,
+        ),
+        "full": Preset(
+            config=TwoLayerConfig(m=6400, R=2.0, tol=0.05, lr=0.1, steps=800),
+            grid={
+                "attack": ("worst", "one_step", "identity", "random", "hashed"),
+                "activation": ("smoothed_relu", "softplus", "smooth_leaky_relu"),
+            },
+            seeds=10,
+            cell_seconds=30,
+        ),
+    },
+    run=run,
+)
+
+WIDTH = Experiment(
+    name="convergence.width",
+    title="How do gap, movement and activation patterns change with the width, projected and not?",
+    paper="convergence",
+    presets={
+        "tiny": Preset(
+            config=TINY,
+            points=(
+                *({"m": m, "projected": flag} for m in (16, 64, 256) for flag in (True, False)),
+                *({"R": R, "projected": True} for R in (0.5, 1.0)),
+            ),
+            seeds=2,
+            cell_seconds=0.2,
+        ),
+        "quick": Preset(
+            config=TwoLayerConfig(m=256, R=4.0, n=8, K=8, lr=0.5, steps=300, activation="smooth_leaky_relu"),
+            # Unprojected runs need fewer widths: only their movement is drawn, no exponent is fitted.
+            points=(
+                *({"m": m, "projected": True} for m in (16, 64, 256, 1024)),
+                *({"m": m} for m in (16, 256, 1024)),
+                *({"R": R, "projected": True} for R in (1.0, 2.0)),
+            ),
+            seeds=4,
+            cell_seconds=0.6,
+        ),
+        "full": Preset(
+            config=TwoLayerConfig(m=64, R=4.0, steps=3000),
+            grid={"m": (16, 64, 256, 1024, 4096), "projected": (True, False), "R": (2.0, 4.0, 8.0)},
+            seeds=10,
+            cell_seconds=60,
+        ),
+    },
+    run=run,
+)
+
+COR51 = Experiment(
+    name="convergence.cor5.1",
+    title="Does adversarial training drive the loss to the target once the ball holds a robust net?",
+    paper="convergence",
+    presets={
+        "tiny": Preset(config=replace(TINY, R=6.0, lr=0.5, steps=150), seeds=2, cell_seconds=0.3),
+        "quick": Preset(
+            config=TwoLayerConfig(m=512, R=8.0, n=8, K=8, lr=1.0, steps=640), seeds=3, cell_seconds=2
+        ),
+        "full": Preset(config=TwoLayerConfig(m=8192, R=8.0, lr=0.2, steps=3200), seeds=10, cell_seconds=120),
+    },
+    run=run,
+)
+
+_QUADRATIC = TwoLayerConfig(
+    m=512, R=4.0, n=6, d=3, tau=0.2, activation="quadratic_relu", rows="sphere", lr=0.05, steps=800
+)
+
+QUADRATIC = Experiment(
+    name="convergence.appC.2",
+    title="Does the quadratic ReLU reach a small robust loss without any assumption on its kernel's space?",
+    paper="convergence",
+    presets={
+        "tiny": Preset(config=replace(_QUADRATIC, m=64, n=4, K=5, steps=150), seeds=2, cell_seconds=0.3),
+        "quick": Preset(config=_QUADRATIC, grid={"m": (64, 512)}, seeds=3, cell_seconds=0.8),
+        "full": Preset(
+            config=replace(_QUADRATIC, K=40, steps=8000),
+            grid={"m": (64, 512, 4096)},
+            seeds=10,
+            cell_seconds=60,
+        ),
+    },
+    run=run,
+)
+
+EXIT = Experiment(
+    name="convergence.exit",
+    title="Does unprojected training stay within 3 R of its start, or succeed before it leaves?",
+    paper="convergence",
+    presets={
+        "tiny": Preset(config=TINY, grid={"R": (0.3, 1.0)}, seeds=2, cell_seconds=0.2),
+        "quick": Preset(
+            config=TwoLayerConfig(m=128, R=1.0, lr=0.5, steps=250, activation="smooth_leaky_relu"),
+            grid={"R": (0.5, 1.0, 2.0), "attack": ("worst", "random")},
+            seeds=3,
+            cell_seconds=0.5,
+        ),
+        "full": Preset(
+            config=TwoLayerConfig(m=1024, R=1.0, lr=0.2, steps=3000),
+            grid={"R": (0.5, 1.0, 2.0, 4.0, 8.0), "attack": ("worst", "one_step", "random", "hashed")},
+            seeds=10,
+            cell_seconds=60,
+        ),
+    },
+    run=run,
+)

@@ -1,0 +1,212 @@
+"""Predictors of low complexity: linear, tangent-kernel and polynomial ones, trained by autograd."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from karat.attacks import PGD
+from karat.core.ball import Ball
+from karat.core.divergence import Diverged
+from karat.core.norms import dual_exponent
+from karat.data import SparseCoding
+from karat.nets import Linear, as_classifier
+from karat.training.odd import FreshBatches
+
+Parameters = dict[str, Tensor]
+Function = Callable[[Parameters, Tensor], Tensor]
+
+
+@dataclass(frozen=True, eq=False)
+class Predictor:
+    """f(parameters, x) with a start: anything autograd can follow.
+
+    Args:
+        start: parameters before training.
+        f: parameters, inputs (n, d) -> outputs (n,).
+        rate: learning rate of Adam.
+    """
+
+    start: Parameters
+    f: Function
+    rate: float = 0.01
+
+    def at(self, parameters: Parameters) -> Callable[[Tensor], Tensor]:
+        """The predictor with its parameters fixed."""
+        return lambda x: self.f(parameters, x)
+
+
+def tangent_kernel(
+    d: int, m: int, bias: float, sigma: float, sign: float, generator: torch.Generator
+) -> Predictor:
+    r"""The tangent kernel of the odd net, with fixed random gates and trained directions.
+
+    .. math:: p(x) = \sum_{i \le m} \langle x, v_i \rangle \,
+        E_\rho\big[1[\langle w_i, x \rangle + \rho \ge b] + s \, 1[-\langle w_i, x \rangle + \rho \ge b]\big],
+        \qquad w_i \sim N(0, I)
+
+    Args:
+        d: input dimension.
+        m: pairs of neurons.
+        bias: the threshold b.
+        sigma: standard deviation of rho.
+        sign: s, +1 for the gradient's own features, -1 as printed, which makes p even and the error 1/2.
+        generator: of the gates.
+
+    Ref: purification, Def 5.5
+    """
+    W = torch.randn(m, d, generator=generator)
+
+    def gate(u: Tensor) -> Tensor:
+        return torch.special.erfc((bias - u) / (sigma * math.sqrt(2))) / 2
+
+    def f(parameters: Parameters, x: Tensor) -> Tensor:
+        u = x @ W.T
+        return ((gate(u) + sign * gate(-u)) * (x @ parameters["V"].T)).sum(dim=1)
+
+    return Predictor({"V": torch.zeros(m, d)}, f, rate=0.003)
+
+
+def informed_polynomial(model: SparseCoding, degree: int, generator: torch.Generator) -> Predictor:
+    r"""An odd polynomial that knows dictionary and label vector.
+
+    With :math:`v = M^\top x` and :math:`s = \langle w^*, v \rangle` its features are
+
+    .. math:: \sum_j w^*_j v_j^r, \qquad s \, \|v\|^{r - 1}, \qquad s^r, \qquad r = 1, 3, \dots
+
+    Only coefficients are trained; features are divided by their root mean square.
+
+    Args:
+        model: gives dictionary and label vector.
+        degree: largest r, odd.
+        generator: of the sample that gives the root mean squares.
+    """
+    M, w_star = model.M.float(), model.w_star.float()
+    powers = list(range(1, degree + 1, 2))
+
+    def features(x: Tensor) -> Tensor:
+        v = x @ M
+        sums = [(w_star * v**r).sum(dim=1) for r in powers]
+        mixed = [sums[0] * v.square().sum(dim=1) ** (r // 2) for r in powers[1:]]
+        return torch.stack([*sums, *mixed, *(sums[0] ** r for r in powers[1:])], dim=1)
+
+    sample = model.sample(4000, generator=generator, dtype=torch.float32)
+    size = features(sample.x).square().mean(dim=0).sqrt()
+
+    def f(parameters: Parameters, x: Tensor) -> Tensor:
+        return features(x) @ (parameters["c"] / size)
+
+    c = torch.zeros(len(size))
+    c[0] = 1.0
+    return Predictor({"c": c}, f, rate=0.03)
+
+
+def free_polynomial(d: int, rank: int, degree: int, generator: torch.Generator) -> Predictor:
+    r"""An odd polynomial that is told nothing, with all of it trained.
+
+    .. math:: f(x) = \langle v, x \rangle + \sum_{i \le \mathtt{rank}} \sum_{r = 3, 5, \dots}
+        a_{ir} \langle u_i, x \rangle^r
+
+    Args:
+        d: input dimension.
+        rank: number of directions u_i.
+        degree: largest r, odd.
+        generator: of the first directions.
+    """
+    powers = list(range(3, degree + 1, 2))
+
+    def f(parameters: Parameters, x: Tensor) -> Tensor:
+        u = x @ parameters["U"].T
+        value = x @ parameters["v"]
+        for index, r in enumerate(powers):
+            value = value + u**r @ parameters["a"][index]
+        return value
+
+    U = torch.randn(rank, d, generator=generator)
+    return Predictor({"v": torch.zeros(d), "U": U, "a": torch.zeros(len(powers), rank)}, f, rate=0.01)
+
+
+class Adam:
+    """Adam with its usual constants; torch's own imports a compiler, which costs seconds per process.
+
+    Args:
+        parameters: leaves that require gradients, changed in place.
+        rate: learning rate.
+    """
+
+    def __init__(self, parameters: list[Tensor], rate: float) -> None:
+        self.parameters, self.rate, self.count = parameters, rate, 0
+        self.first = [torch.zeros_like(p) for p in parameters]
+        self.second = [torch.zeros_like(p) for p in parameters]
+
+    def step(self, loss: Tensor) -> None:
+        """One update down the gradient of the loss."""
+        gradients = torch.autograd.grad(loss, self.parameters)
+        self.count += 1
+        with torch.no_grad():
+            for p, g, m, v in zip(self.parameters, gradients, self.first, self.second, strict=True):
+                m.lerp_(g, 0.1)
+                v.mul_(0.999).addcmul_(g, g, value=0.001)
+                size = (v / (1 - 0.999**self.count)).sqrt_().add_(1e-8)
+                p.addcdiv_(m, size, value=-self.rate / (1 - 0.9**self.count))
+
+
+def train(
+    predictor: Predictor,
+    batches: FreshBatches,
+    ball: Ball,
+    *,
+    steps: int,
+    inner: int,
+    generator: torch.Generator,
+) -> Callable[[Tensor], Tensor]:
+    """Adversarial training with Adam: PGD inside, the radius growing over the first half.
+
+    Args:
+        predictor: with its start.
+        batches: step -> points.
+        ball: of the perturbations at the end.
+        steps: of Adam.
+        inner: of PGD.
+        generator: of the attacks.
+    """
+    parameters = {name: tensor.clone().requires_grad_() for name, tensor in predictor.start.items()}
+    optimiser = Adam(list(parameters.values()), predictor.rate)
+    method = PGD(steps=inner, step_ratio=1.0 if inner == 1 else 0.5, keep="last")
+    for step in range(steps):
+        x, y = batches(step)
+        share = min(1.0, 2 * step / steps)
+        if share > 0:
+            frozen = {name: tensor.detach() for name, tensor in parameters.items()}
+            now = ball.with_tau(share * float(ball.tau))
+            x = x + method(as_classifier(predictor.at(frozen)), x, y, now, generator=generator)
+        loss = torch.nn.functional.softplus(-y * predictor.f(parameters, x)).mean()
+        if not bool(torch.isfinite(loss)):
+            raise Diverged(step, "the loss of a predictor is not finite")
+        optimiser.step(loss)
+    return predictor.at({name: tensor.detach() for name, tensor in parameters.items()})
+
+
+def train_linear(d: int, batches: FreshBatches, ball: Ball, *, steps: int) -> Linear:
+    r"""The linear classifier, trained on its exact worst case.
+
+    .. math:: y \langle w, x \rangle - \tau \|w\|_q, \qquad \tfrac1p + \tfrac1q = 1
+
+    Args:
+        d: input dimension.
+        batches: step -> points.
+        ball: of the perturbations at the end; the radius grows over the first half.
+        steps: of Adam.
+    """
+    w = torch.zeros(d, requires_grad=True)
+    optimiser = Adam([w], 0.02)
+    dual = dual_exponent(ball.p)
+    for step in range(steps):
+        x, y = batches(step)
+        share = min(1.0, 2 * step / steps)
+        worst = y * (x @ w) - share * ball.tau * torch.linalg.vector_norm(w, ord=dual)
+        loss = torch.nn.functional.softplus(-worst).mean()
+        optimiser.step(loss)
+    return Linear(w.detach())
