@@ -54,7 +54,7 @@ def hadamard(d: int) -> Tensor:
         raise ValueError(f"`d` of `hadamard` must be a power of two such as {lower} or {2 * lower}, got {d}.")
     M = torch.ones(1, 1, dtype=torch.float64)
     block = torch.tensor([[1.0, 1.0], [1.0, -1.0]], dtype=torch.float64)
-    for _ in range(d.bit_length() - 1):
+    for _ in range(d.bit_length() - 1):  # log2(d) doublings
         M = torch.kron(M, block)
     return M / math.sqrt(d)
 

@@ -120,7 +120,7 @@ class PatternLaw:
             # Given the count the relevant patterns are drawn without replacement, hence dependent.
             pairs = self.count.double() * (self.count.double() - 1) / (self.k * (self.k - 1))
             second[: self.k, : self.k] = self.probability @ pairs
-        second.diagonal().copy_(mean)
+        second.diagonal().copy_(mean)  # patterns are zeros and ones: E phi^2 = E phi
         return mean, second - torch.outer(mean, mean)
 
     def sample(self, n: int, D: int, *, generator: torch.Generator) -> tuple[Tensor, Tensor]:
@@ -137,6 +137,7 @@ class PatternLaw:
         if self.codes is not None:
             relevant = self.codes[cell] > 0
         else:
+            # A uniformly random order; the first `count` places of it are the patterns present.
             ranks = torch.rand(n, self.k, generator=generator, dtype=torch.float64).argsort(dim=1)
             relevant = ranks < self.count[cell][:, None]
         noise = torch.rand(n, D - self.k, generator=generator, dtype=torch.float64)

@@ -116,6 +116,7 @@ class SparseCode:
         edges = self.probability.cumsum(0)
         support = self._support(n * self.D, float(edges[-1]), generator)
         draws = torch.rand(3, len(support), generator=generator, dtype=torch.float64)
+        # Given that a code is on, its level is drawn in proportion to the rates.
         level = torch.searchsorted(edges, edges[-1] * draws[2], right=True).clamp_(max=len(edges) - 1)
         spread = torch.where(level == 1, 1 + (self.small_spread - 1) * draws[0], 1.0)
         sign = torch.where(draws[1] < 0.5, -1.0, 1.0)
@@ -134,6 +135,7 @@ class SparseCode:
         parts, last = [], -1
         while last < count:
             left = (count - last) * rate
+            # Six standard deviations more than expected: one round is nearly always enough.
             draws = int(left + 6 * math.sqrt(left)) + 8
             gaps = torch.empty(draws, dtype=torch.float64).geometric_(rate, generator=generator)
             parts.append(gaps.long().cumsum_(0).add_(last))

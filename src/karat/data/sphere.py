@@ -102,6 +102,7 @@ class UnitSphere:
         if self.labels == "halfspace" and self.margin == 0:
             y = torch.where(x @ normal >= 0, 1.0, -1.0).to(dtype)
         if self.margin > 0:
+            # The part across the normal is uniform on its own sphere, whatever the part along it.
             x.addr_(x @ normal, normal, alpha=-1)
         x.div_(torch.linalg.vector_norm(x, dim=1, keepdim=True))
         if self.margin > 0:

@@ -56,6 +56,7 @@ def spherical_means(
             member = (unit @ centres.T).argmax(dim=1)
             sums = torch.zeros_like(centres).index_add_(0, member, unit)
             length = torch.linalg.vector_norm(sums, dim=1, keepdim=True)
+            # An empty cluster keeps its centre.
             moved = torch.where(length > 0, sums / length.clamp_min(1e-300), centres)
             if torch.allclose(moved, centres):
                 break

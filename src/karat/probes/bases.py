@@ -75,6 +75,7 @@ def principal_coefficients(vectors: Tensor, data: Tensor, *, generator: torch.Ge
     points = points - points.mean(dim=0)
     d = rows.shape[1]
     if len(points) < d:
+        # The small Gram matrix has the same eigenvalues; rounding leaves about 1e-16 where there are none.
         values, weights = torch.linalg.eigh(points @ points.T)
         live = values > values[-1].clamp_min(1e-300) * 1e-10
         axes = (weights[:, live].T @ points).flip(0)

@@ -131,6 +131,7 @@ def feature_coverage(mixture: DenseMixture, share: float = 0.5) -> float:
 
 def densest_neurons(mixture: DenseMixture, count: int) -> Tensor:
     """Indices of the neurons with the most own features, the hubs; ties go to the longer dense part."""
+    # The second term is below 1, so it only decides between equal counts.
     size = mixture.own_count + mixture.dense_norm / (1 + mixture.dense_norm)
     # Neurons that never grew lean on everything and on nothing: they are no hubs.
     size = size.masked_fill(mixture.alpha < 0.1 * mixture.alpha.max(), -1.0)

@@ -123,11 +123,12 @@ def _certified_step(net: TwoLayer, x: Tensor, value: Tensor, gradient: Tensor) -
     z = net.preactivations(x.unsqueeze(0))[0].double()
     slope = (torch.sign(value) * (net.W @ gradient)).double() / size
     at = z / torch.where(slope == 0, torch.inf, slope)
-    at = torch.where(at > 0, at, torch.inf)
+    at = torch.where(at > 0, at, torch.inf)  # breakpoints behind x are never met
     order = at.argsort()[: int(torch.isfinite(at).sum())]
     jump = (net.scale * net.a * torch.where(z > 0, -1.0, 1.0))[order].unsqueeze(1) * net.W[order]
     change = torch.linalg.vector_norm(jump.double().cumsum(dim=0), dim=1) / size
     zero = torch.zeros(1, dtype=torch.float64)
+    # Between breakpoints the gradient is constant, so its largest change so far is a running maximum.
     kappa = torch.cat([zero, change]).cummax(dim=0).values
     begin, end = torch.cat([zero, at[order]]), torch.cat([at[order], zero + torch.inf])
     needed = torch.maximum(begin, 2 * value.abs().double() / (size * (1 - kappa).clamp_min(0)))

@@ -90,6 +90,7 @@ def separating_function(activation: Activation, x: Tensor, y: Tensor) -> KernelF
     K = gram(profile_of(activation), points)
     signed = labels.unsqueeze(1) * K * labels
     lifted = signed + 1e-10 * K.diagonal().mean() * torch.eye(len(K), dtype=K.dtype)
+    # With Q = F F', alpha' Q alpha / 2 - sum alpha = |F' alpha - F^-1 1|^2 / 2 up to a constant.
     factor = torch.linalg.cholesky(lifted)
     ones = torch.ones(len(K), 1, dtype=K.dtype)
     target = torch.linalg.solve_triangular(factor, ones, upper=False).squeeze(1)

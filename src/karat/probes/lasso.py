@@ -91,6 +91,7 @@ def lasso_path(
     gram, correlation = unit @ unit.T, targets @ unit.T
     energy = targets.square().sum(dim=1).double()
     step = 1 / _largest_eigenvalue(gram)
+    # From this weight on the zero code is optimal, so ratios of it are comparable between targets.
     largest = correlation.abs().amax(dim=1, keepdim=True)
     c = torch.zeros_like(correlation)
     nonzeros, errors, gaps, codes = [], [], [], []
@@ -134,6 +135,7 @@ def _quality(
     along = (c * correlation).sum(dim=1).double()
     square = (energy - 2 * along + (c * image).sum(dim=1).double()).clamp_min(0)
     weight = weight.double()
+    # A dual point must have correlations of at most the weight: shrink the residual until it does.
     scale = torch.where(left > weight, weight / left.clamp_min(1e-300), 1.0)
     primal = square / 2 + weight * c.abs().sum(dim=1).double()
     # Dual value at s r: s <r, x> - s^2 |r|^2 / 2, with <r, x> = |x|^2 - <c, A x>.

@@ -50,6 +50,7 @@ def _error(first: nn.Module, last: nn.Module, x: Tensor, step: float) -> float:
         outputs: Tensor = first(x)
         return outputs
 
+    # A step back may leave the domain, such as a running variance below zero: shorten it until it does not.
     ahead, behind = along(step), along(-step)
     while not bool(torch.isfinite(behind).all()) and step > 1e-6:
         step /= 10

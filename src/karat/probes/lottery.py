@@ -103,6 +103,7 @@ def tickets(coefficients: Tensor, w_star: Tensor, threshold: float, rule: Ticket
     """
     size, right = coefficients.abs(), coefficients * w_star.to(coefficients) > 0
     potential = size >= rule.potential_level * threshold
+    # A sure winner has no second feature that could still overtake the first.
     alone = potential.sum(dim=1, keepdim=True) == 1
     return Tickets(
         sure=(size >= rule.sure_level * threshold) & alone & right,

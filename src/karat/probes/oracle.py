@@ -83,6 +83,7 @@ class HardThreshold:
             return self._worst_l2(v, pull, tau)
         if not torch.equal(self.M.abs().sum(dim=0), torch.ones(self.M.shape[1], dtype=self.M.dtype)):
             raise ValueError("`worst_margin` of `HardThreshold` in l_inf needs features along the axes.")
+        # Linear on each side of the dead zone: the minimum is at an end, at a jump, or inside the zone.
         low, high = v - tau.unsqueeze(1), v + tau.unsqueeze(1)
         ends = [torch.where(end.abs() >= self.level, pull * end, 0.0) for end in (low, high)]
         inner = [

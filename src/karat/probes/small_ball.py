@@ -52,11 +52,13 @@ def robust_error_floor(model: SparseCoding, z: Tensor, p: float, tau: float) -> 
     size = z.abs() * math.sqrt(code.k)
     # Large codes have |z| = 1; a small one reaches that size only if small_spread = sqrt(k).
     small = (size >= 1 - 1e-6) & (size <= code.small_spread + 1e-6) & (z.abs() < 1 - 1e-6)
+    # Codes of the intermediate sizes are fixed and must not be moved.
     for a, _ in code.scales:
         small &= (z.abs() - code.k**-a).abs() > 1e-6
     lever = torch.where(small, model.w_star.double() * z.sign(), 0.0)
     score = z @ model.w_star.double()
     length = lever.square().sum(dim=1)
+    # The reflection in <w*, z> = 0 moves the sizes s along the normal of that hyperplane, twice the distance.
     shift = -2 * math.sqrt(code.k) * (score / length.clamp_min(1e-300)).unsqueeze(1) * lever
     image = size + shift
     inside = ((image >= 1) & (image <= code.small_spread) | ~small).all(dim=1) & (length > 0)

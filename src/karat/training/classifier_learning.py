@@ -113,6 +113,7 @@ def hinge_gradient(
     margin = y * (z.clamp(0, 1) @ arm)
     if not bool(torch.isfinite(margin).all()):
         raise Diverged(step, "the training margins are not finite")
+    # The hinge has slope -1 up to the margin 1 and 0 beyond.
     residual = (margin <= 1).to(y.dtype).mul_(y / -len(x))
     active = residual.nonzero().squeeze(1)
     if len(active) < MOSTLY * len(x):  # else copying the rows costs more than it spares

@@ -133,6 +133,7 @@ def row_ball(net: TwoLayer, x: Tensor, y: Tensor) -> RowBall:
         y: (N,) their labels.
     """
     gates = net.activation.derivative(net.preactivations(x)) * (net.scale * net.a)
+    # Margins see a row only through its inner products with the points: their span is enough.
     basis = torch.linalg.qr((y.unsqueeze(1) * x).T.double()).Q.to(x.dtype)
     return RowBall(gates, y.unsqueeze(1) * (x @ basis))
 
@@ -250,6 +251,7 @@ def kink_slack_frobenius(net: TwoLayer, x: Tensor, y: Tensor, weight_radius: flo
         weight_radius: R.
     """
     helpful = _helpful(net, y)
+    # The cheapest kinks first; neurons of the other sign never help.
     z = torch.where(helpful > 0, net.preactivations(x).abs(), torch.inf).sort(dim=1).values
     root = torch.arange(1, net.m + 1, dtype=x.dtype).sqrt()
     reach = weight_radius * torch.linalg.vector_norm(x, dim=1, keepdim=True)

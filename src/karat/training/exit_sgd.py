@@ -89,6 +89,7 @@ class ExitSGD:
         require_shape(x, "x", (None, net.d))
         y = require_labels(y, len(x)).to(x)
         moving = net.replace(W=net.W.clone())
+        # In double precision, for thousands of small increments are added up.
         squared = net.W.new_zeros(net.m, dtype=torch.float64)
         todo, exits, step = list(radii), [], 0
         order, position = torch.randperm(len(x), generator=generator), 0
@@ -101,6 +102,7 @@ class ExitSGD:
             lr = self.fast_lr if self.fast_lr is not None and moved >= self.fast_after else self.lr
             pull, longer = self._update(moving, net, x[batch], y[batch], squared, lr, step)
             reached = math.sqrt(float(longer.max()))
+            # One update may leave several balls: the same net is the last one inside each of them.
             while todo and reached > todo[0]:
                 exits.append(Exit(todo.pop(0), step, True, observe(moving)))
             if todo:

@@ -77,6 +77,7 @@ def feature_step(
     if weights is not None:
         push = push * weights.to(x)
     gradient = _paired_gradient(net, x, push) if is_paired(net) else _hinge_gradient(net, x, y, push)
+    # Exactly zero for the decay that forgets: the old weights then do not even enter the sum.
     keep = 0.0 if decay_W is None else 1 - 2 * lr * decay_W
     changed = {
         "W": keep * net.W - lr * gradient["W"] if keep else -lr * gradient["W"],
@@ -137,6 +138,7 @@ def rank_one_step(
     slope, value = activation.derivative(net.b), activation(net.b)
     longest = float(norm(x, 2).max())
     spread = float(two_inf_norm(net.W)) * longest / activation.sigma
+    # |phi(b + t) - phi(b)| is at most about phi'(b) |t|, and |t| is at most spread * sigma.
     f_bound = abs(float(net.a @ value)) + float((net.a * slope).abs().sum()) * spread * activation.sigma
     after = net.replace(
         W=torch.outer(lr * net.a * slope, push @ x),

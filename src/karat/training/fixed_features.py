@@ -129,6 +129,7 @@ class LinearLearning:
             if not bool(torch.isfinite(margin).all()):
                 raise Diverged(step, "the training margins are not finite")
             residual = (margin <= 1).to(ys.dtype).mul_(ys / -len(batch))
+            # In place: `gate` was computed for this step alone.
             pushed = gate.mul_(residual.unsqueeze(1))
             velocity.a.mul_(self.momentum).add_(residual @ hidden)
             velocity.W.mul_(self.momentum).add_(pushed.T @ xs)

@@ -62,6 +62,7 @@ class LinearisedProblem:
         n = int(self.sample.max()) + 1
         losses = self.loss(margins) * sharpness
         top = losses.new_full((n,), -torch.inf).scatter_reduce(0, self.sample, losses, "amax")
+        # Relative to the largest of each sample, so that nothing overflows.
         p = torch.exp(losses - top[self.sample])
         return p / p.new_zeros(n).scatter_add(0, self.sample, p)[self.sample]
 
@@ -106,8 +107,10 @@ class LinearisedProblem:
             margins = self.margin + self.space.margins(look)
             weights = self.shares(margins, sharpness) * self.loss.derivative(margins) / n
             D, before = self.space.project(look - rate * self.space.combine(weights), radius), D
+            # Nesterov's sequence of momenta; `look` is where the next gradient is taken.
             following = (1 + (1 + 4 * momentum**2) ** 0.5) / 2
             look, momentum = D + (momentum - 1) / following * (D - before), following
+            # The certified bound costs as much as a step, so it is asked for now and then.
             if step % 10 == 9 or step == steps - 1:
                 margins = self.margin + self.space.margins(D)
                 value = float(self.value(margins))

@@ -51,6 +51,7 @@ def train_batch(
         rate = lr * min(1.0, 2 * (1 - step / (steps + 1)))
         optimiser.step(_gradients(nets, points, y), rate)
     attacked = clean if tau == 0 else x + _attack(nets, x, y, tau, 4 * attack_steps)
+    # The last point of an attack may be kinder than no attack at all.
     margins = torch.minimum(y * _forward(nets, attacked)[1], y * _forward(nets, clean)[1])
     smallest = margins.amin(dim=1)
     return [

@@ -158,7 +158,7 @@ class ImageTraining:
                 images, truth = self.attacker.copies(module, images, truth, generator=generator, share=share)
             loss = nn.functional.cross_entropy(module(images), truth)
             losses.append(float(loss.detach()))
-            if not losses[-1] < torch.inf:
+            if not losses[-1] < torch.inf:  # NaN as well
                 raise Diverged(step, "the training loss is not finite")
             for group in optimiser.param_groups:
                 group["lr"] = rate(step)

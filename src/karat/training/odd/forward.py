@@ -142,6 +142,7 @@ def _block(
 ) -> tuple[Tensor, GateBlock]:
     """Outputs and gates of some neurons on some samples."""
     x = x if rows is None else x[rows]
+    # The kernels overwrite `u` by the gates: no second table of this size is needed.
     u = x @ (net.W if neurons is None else net.W[neurons]).T
     f = u.new_empty(len(u))
     b = scalar_like(-float(net.b), u)
@@ -166,11 +167,13 @@ def _split(net: OddTwoLayer, x: Tensor) -> tuple[Tensor, Tensor, Tensor] | None:
     """
     table_rows, rate = gate_table(_name(x))
     depth = (len(table_rows) - 2) / rate if net.sigma_rho > 0 else 0.0
+    # A little below the exact limit: norms and projections are rounded.
     limit = (-float(net.b) - depth * net.sigma_rho) * (1 - 1e-5)
     if limit <= 0:
         return None
     length, order = torch.linalg.vector_norm(net.W, dim=1).sort()
     size = torch.linalg.vector_norm(x, dim=1)
+    # A split must spare at least a fifth of the products, for picking rows costs copies.
     best, chosen = 0.8, 0
     for share in _SHARES:
         count = int(share * net.m)

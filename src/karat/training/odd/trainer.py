@@ -85,10 +85,12 @@ class OddTrainer:
             raise Diverged(step, "the training margins are not finite")
         residual = Logistic().derivative(y * f) * y / len(x)
         gradient, bias_gradient = pull(residual)
+        # The gradient of the penalty is (decay / d) (1 + |w|) w, and lr = h d.
         shrink = 1 - h * self.decay * (1 + torch.linalg.vector_norm(net.W, dim=1, keepdim=True))
         W = gradient.mul_(-h * net.d).addcmul_(net.W, shrink)
         threshold = self.bias(threshold, h)
         if self.bias_rate > 0:
+            # The threshold is minus the bias, so a step down in the bias is a step up here.
             threshold = max(threshold + self.bias_rate * h * bias_gradient, 1e-12)
         return net.replace(W=W, b=net.b.new_tensor(-threshold), sigma_rho=self.noise(threshold, time + h))
 
