@@ -15,8 +15,8 @@ from karat.nets import OddTwoLayer
 from karat.papers.purification.experiments.draws import split
 from karat.papers.purification.experiments.odd_net_config import RANDOM_START, OddNetConfig
 from karat.papers.purification.figures.drawings import KARAT, LEAST
-from karat.probes.angles import live_neurons
-from karat.probes.mixture import split_mixture
+from karat.probes.dense_mixture import split_mixture
+from karat.probes.live_rows import grown_neurons
 from karat.study.drawing.style import INK, finish
 from karat.training.odd import OddClassifier
 
@@ -58,7 +58,7 @@ def frames(config: OddNetConfig, every: int) -> list[dict[str, Any]]:
             observe_at=range(0, steps + 1, stride),
         )
         seen += [row for _, row in rows]
-    live = live_neurons(net.W).numpy()
+    live = grown_neurons(net.W).numpy()
     return [row | {"pure": row["pure"][live], "dense": row["dense"][live]} for row in seen]
 
 

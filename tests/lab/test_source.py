@@ -100,8 +100,8 @@ def test_a_record_does_not_depend_on_words_lists_and_verdicts():
 
 def test_experiments_of_one_paper_do_not_share_all_files():
     one, other = files_of("purification.table1"), files_of("purification.scaling")
-    assert one - other >= {"papers/purification/experiments/table1.py", "training/image_training.py"}
-    assert other - one >= {"papers/purification/experiments/scaling.py", "probes/cascade.py"}
+    assert one - other >= {"papers/purification/experiments/table1.py", "training/images/training.py"}
+    assert other - one >= {"papers/purification/experiments/scaling.py", "attacks/cascade.py"}
 
 
 LOADED = """

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from karat.nets.convnets import QuadraticNets, ResNet
-from karat.training.classification import Classification, balance_and_confidence, cross_entropy
+from karat.training.images.classification import Classification, balance_and_confidence, cross_entropy
 
 
 def _generator(seed=0):

@@ -7,17 +7,12 @@ import torch
 from torch import nn
 
 from karat.nets.weight_layers import WeightLayer, weight_layers
+from karat.probes.activity import gate_layers, gates
+from karat.probes.bases import principal_coefficients
 from karat.probes.density import participation_ratio
-from karat.probes.gates import gate_layers, gates
-from karat.probes.kernel_drift import (
-    affordable_samples,
-    compare_kernels,
-    output_directions,
-    tangent_kernel,
-)
+from karat.probes.kernel_drift import affordable_samples, compare_kernels, empirical_kernel, output_directions
 from karat.probes.layer_change import layer_change, layer_changes
 from karat.probes.linearisation import linearisation_error
-from karat.probes.principal import principal_coefficients
 
 
 def seeded(seed=0):
@@ -45,15 +40,15 @@ def test_the_tangent_kernel_is_that_of_explicit_jacobians():
     model = net(0)
     J = explicit_jacobian(model, X)
     wanted = torch.einsum("icp,jcp->ij", J, J)
-    torch.testing.assert_close(tangent_kernel(model, X, torch.eye(3)), wanted)
+    torch.testing.assert_close(empirical_kernel(model, X, torch.eye(3)), wanted)
     v = torch.tensor([[1.0, -2.0, 0.5]])
     wanted = torch.einsum("icp,jdp,c,d->ij", J, J, v[0].double(), v[0].double())
-    torch.testing.assert_close(tangent_kernel(model, X, v), wanted)
+    torch.testing.assert_close(empirical_kernel(model, X, v), wanted)
 
 
 def test_the_tangent_kernel_leaves_the_module_as_it_was():
     model = net(0).requires_grad_(False)
-    tangent_kernel(model, X[:2], torch.eye(3))
+    empirical_kernel(model, X[:2], torch.eye(3))
     assert not any(p.requires_grad for p in model.parameters())
     assert all(p.grad is None for p in model.parameters())
 
@@ -62,14 +57,14 @@ def test_random_directions_estimate_the_trace_kernel_without_bias():
     # Sign vectors: E v v^T = I, so the mean over all of them is exact.
     signs = torch.cartesian_prod(*[torch.tensor([-1.0, 1.0])] * 3)
     model = net(0)
-    mean = tangent_kernel(model, X, signs) / len(signs)
-    torch.testing.assert_close(mean, tangent_kernel(model, X, torch.eye(3)))
+    mean = empirical_kernel(model, X, signs) / len(signs)
+    torch.testing.assert_close(mean, empirical_kernel(model, X, torch.eye(3)))
     assert torch.equal(output_directions(3, generator=seeded()), torch.eye(3))
     assert output_directions(100, generator=seeded()).abs().unique().tolist() == [1.0]
 
 
 def test_kernel_alignment_is_a_cosine_and_ignores_scale():
-    K, L = (tangent_kernel(net(seed), X, torch.eye(3)) for seed in (0, 1))
+    K, L = (empirical_kernel(net(seed), X, torch.eye(3)) for seed in (0, 1))
     drift = compare_kernels(K, L)
     flat = torch.nn.functional.cosine_similarity(K.flatten(), L.flatten(), dim=0)
     assert drift.alignment == pytest.approx(float(flat))

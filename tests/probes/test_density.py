@@ -7,15 +7,13 @@ import torch
 from scipy.fft import dctn
 
 from karat.core.checks import ShapeError
+from karat.probes.bases import cosine_waves, frequency_coefficients, principal_components
 from karat.probes.density import (
     components_for,
-    cosine_waves,
-    describe,
-    frequency_coefficients,
     leading_share,
+    mean_density,
     noise_density,
     participation_ratio,
-    principal_components,
 )
 
 
@@ -81,7 +79,7 @@ def test_principal_components_are_orthonormal_and_ordered_by_variance():
 
 def test_a_smooth_image_is_denser_in_pixels_than_in_waves():
     ramp = torch.linspace(0, 1, 16).expand(2, 1, 16, 16)
-    pixels, waves = describe(ramp.flatten(1)), describe(frequency_coefficients(ramp))
+    pixels, waves = mean_density(ramp.flatten(1)), mean_density(frequency_coefficients(ramp))
     assert waves.participation < 0.05 * pixels.participation
 
 
@@ -89,7 +87,7 @@ def test_wrong_shapes_are_named():
     with pytest.raises(ShapeError, match=r"`images` must have shape"):
         frequency_coefficients(torch.zeros(2, 9))
     with pytest.raises(ShapeError, match="`coefficients` must have shape"):
-        describe(torch.zeros(9))
+        mean_density(torch.zeros(9))
 
 
 def test_components_of_few_images_with_empty_pixels_are_still_a_basis():

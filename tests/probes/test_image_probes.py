@@ -7,9 +7,10 @@ import torch
 from torch import nn
 
 from karat.core.ball import Ball
-from karat.probes.filter_angles import angles_between, chance_level, live_filters, pairwise_angles
+from karat.probes.cosines import chance_cosine, cosines_between, pairwise_cosines
 from karat.probes.image_accuracy import accuracy, attacker_accuracy, correct, robust, robust_accuracy
-from karat.training.image_attackers import named_attacker
+from karat.probes.live_rows import live_filters
+from karat.training.images.attackers import named_attacker
 
 
 def _generator(seed=0):
@@ -68,7 +69,7 @@ def test_chance_level_is_the_mean_of_random_directions():
     """Monte-Carlo over 4000 pairs in 363 dimensions: standard error 0.0005."""
     a, b = (torch.randn(4000, 363, generator=_generator(s), dtype=torch.float64) for s in (1, 2))
     cosines = torch.nn.functional.cosine_similarity(a, b, dim=1).abs()
-    assert float(cosines.mean()) == pytest.approx(chance_level(363), abs=0.003)
+    assert float(cosines.mean()) == pytest.approx(chance_cosine(363), abs=0.003)
 
 
 def test_angles_are_those_of_the_live_rows_only():
@@ -76,20 +77,20 @@ def test_angles_are_those_of_the_live_rows_only():
     B = torch.tensor([[2.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]])
     live = live_filters(A)
     assert live.tolist() == [True, True, True, False]
-    angles = angles_between(A, B, live)
+    angles = cosines_between(A, B, live)
     assert angles.mean == pytest.approx(2 / 3)
     assert angles.small == pytest.approx(1 / 3)
     assert angles.large == pytest.approx(2 / 3)
-    pairs = pairwise_angles(A, live)
+    pairs = pairwise_cosines(A, live)
     assert pairs.mean == pytest.approx((0 + 2 * 0.5**0.5) / 3, abs=1e-6)
     assert pairs.small == pytest.approx(1 / 3)
 
 
 def test_a_single_filter_has_no_pairs_and_no_live_filter_is_refused():
     W = torch.ones(1, 4)
-    assert pairwise_angles(W, live_filters(W)).small == 1.0
-    with pytest.raises(ValueError, match="needs a live filter"):
-        angles_between(W, W, torch.tensor([False]))
+    assert pairwise_cosines(W, live_filters(W)).small == 1.0
+    with pytest.raises(ValueError, match="needs a live row"):
+        cosines_between(W, W, torch.tensor([False]))
 
 
 def test_zero_filters_are_dead():

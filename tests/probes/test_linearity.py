@@ -5,9 +5,10 @@ import torch
 
 from karat.core.ball import Ball
 from karat.nets import Linear, OddTwoLayer, as_classifier
-from karat.probes.activation import activation_rate, near_threshold_count
+from karat.probes.activity import activation_rate, near_threshold_count
+from karat.probes.cosines import cosine_with
+from karat.probes.density import flatness
 from karat.probes.linearity import Deviation, linearity_gap
-from karat.probes.perturbations import cosine_with, density
 
 
 def generator() -> torch.Generator:
@@ -56,5 +57,5 @@ def test_activation_counts_what_passes_the_threshold():
 def test_density_and_cosine_at_their_ends():
     M = torch.eye(4)
     delta = torch.tensor([[1.0, -1.0, 1.0, 1.0], [0.0, 2.0, 0.0, 0.0]])
-    assert density(delta, M).tolist() == pytest.approx([1.0, 0.25])
+    assert flatness(delta, M).tolist() == pytest.approx([1.0, 0.25])
     assert cosine_with(delta, torch.tensor([0.0, 1.0, 0.0, 0.0])).tolist() == pytest.approx([-0.5, 1.0])

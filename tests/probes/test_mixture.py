@@ -4,16 +4,10 @@ import pytest
 import torch
 
 from karat.data import unitary
-from karat.probes.angles import (
-    abs_cosine,
-    alignment_with_start,
-    live_neurons,
-    mean_pairwise_angle,
-    movement,
-    movement_along,
-    weight_coherence,
-)
-from karat.probes.mixture import densest_neurons, feature_coverage, split_mixture
+from karat.probes.cosines import abs_cosine, alignment_with_start, mean_pairwise_cosine, weight_coherence
+from karat.probes.dense_mixture import densest_neurons, feature_coverage, split_mixture
+from karat.probes.live_rows import grown_neurons
+from karat.probes.movement import relative_movement, relative_movement_along
 
 D = 20
 
@@ -77,9 +71,9 @@ def test_angles_at_their_ends():
     assert alignment_with_start(eye, eye.roll(1, 0)) == 0
     assert weight_coherence(eye) == 0.25
     assert weight_coherence(ones) == pytest.approx(1)
-    assert mean_pairwise_angle(eye) == 0
-    assert mean_pairwise_angle(ones) == pytest.approx(1)
-    assert live_neurons(torch.tensor([[1.0], [0.05]])).tolist() == [True, False]
+    assert mean_pairwise_cosine(eye) == 0
+    assert mean_pairwise_cosine(ones) == pytest.approx(1)
+    assert grown_neurons(torch.tensor([[1.0], [0.05]])).tolist() == [True, False]
 
 
 def test_coherence_is_the_sum_over_pairs():
@@ -92,6 +86,8 @@ def test_movement_splits_along_and_across():
     start = torch.eye(3)
     v = torch.tensor([1.0, 1.0, 1.0])
     moved = start + 0.1 * v
-    assert movement(moved, start) == pytest.approx(0.09 / 3)
-    assert movement_along(moved, start, v) == pytest.approx(movement(moved, start))
-    assert movement_along(start + torch.tensor([0.1, -0.1, 0.0]), start, v) == pytest.approx(0, abs=1e-12)
+    assert relative_movement(moved, start) == pytest.approx(0.09 / 3)
+    assert relative_movement_along(moved, start, v) == pytest.approx(relative_movement(moved, start))
+    assert relative_movement_along(start + torch.tensor([0.1, -0.1, 0.0]), start, v) == pytest.approx(
+        0, abs=1e-12
+    )

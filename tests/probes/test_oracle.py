@@ -6,10 +6,10 @@ import pytest
 import torch
 
 from karat.attacks import PGD, FixedDirection, Steepest
+from karat.attacks.cascade import surviving
 from karat.core.ball import Ball
 from karat.data import SparseCoding, unitary
 from karat.nets import as_classifier
-from karat.probes.cascade import surviving
 from karat.probes.oracle import HardThreshold, soft_threshold
 from karat.probes.small_ball import boundary_mass, robust_error_floor
 

@@ -7,9 +7,9 @@ import pytest
 import torch
 from torch import nn
 
-from karat.probes.hidden_activity import activation_patterns, active_shares
+from karat.probes.activity import activation_patterns, active_shares
 from karat.probes.leftover import leftover
-from karat.probes.pictures import Ascent
+from karat.probes.pictures import InputAscent
 from karat.probes.roughness import centred, low_frequency_share, roughness
 
 
@@ -33,7 +33,7 @@ class Functional(nn.Module):
 
 def test_ascent_on_a_linear_neuron_finds_its_weights():
     layer = nn.Linear(12, 3, bias=False)
-    rows = Ascent(steps=200, noise=0.0, clip=False).run(
+    rows = InputAscent(steps=200, noise=0.0, clip=False).run(
         layer_net(layer), "0", [0, 2], (12,), generator=generator()
     )
     want = torch.nn.functional.normalize(layer.weight.detach()[[0, 2]], dim=1)
@@ -56,8 +56,8 @@ def test_ascent_excites_the_middle_neuron_and_leaves_the_module_alone():
     net[0].weight.requires_grad_(False)
     before = {name: value.clone() for name, value in net.state_dict().items()}
     channels = [0, 3]
-    start = Ascent(steps=1, step=1e-9).run(net, "3", channels, (3, 12, 12), generator=generator())
-    end = Ascent(steps=40).run(net, "3", channels, (3, 12, 12), generator=generator())
+    start = InputAscent(steps=1, step=1e-9).run(net, "3", channels, (3, 12, 12), generator=generator())
+    end = InputAscent(steps=40).run(net, "3", channels, (3, 12, 12), generator=generator())
     with torch.no_grad():
         low, high = (copy.deepcopy(net).eval()(pictures) for pictures in (start, end))
     assert all(high[i, c, 2, 2] > low[i, c, 2, 2] for i, c in enumerate(channels))
@@ -69,17 +69,17 @@ def test_ascent_excites_the_middle_neuron_and_leaves_the_module_alone():
 
 
 def test_footnote_settings_are_a_named_option():
-    assert (Ascent.paper().steps, Ascent.paper(grey=0.0).grey) == (2000, 0.0)
-    assert Ascent.paper().grey == pytest.approx(128 / 255)
-    assert not Ascent.paper().normalised
+    assert (InputAscent.paper().steps, InputAscent.paper(grey=0.0).grey) == (2000, 0.0)
+    assert InputAscent.paper().grey == pytest.approx(128 / 255)
+    assert not InputAscent.paper().normalised
 
 
 def test_unknown_layers_and_channels_are_named():
     net = layer_net(nn.Linear(4, 3))
     with pytest.raises(ValueError, match="there is no layer `conv9`; the layers are 0, 1"):
-        Ascent().run(net, "conv9", [0], (4,), generator=generator())
+        InputAscent().run(net, "conv9", [0], (4,), generator=generator())
     with pytest.raises(ValueError, match=r"channels of `0` must lie in 0\.\.2, got \[3\]"):
-        Ascent().run(net, "0", [3], (4,), generator=generator())
+        InputAscent().run(net, "0", [3], (4,), generator=generator())
 
 
 def test_roughness_of_noise_is_four_minus_its_border_and_of_a_constant_zero():

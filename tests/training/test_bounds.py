@@ -13,7 +13,7 @@ FILES = (
     "reductions/span/test_engine.py",
     "reductions/span/test_equality.py",
     "training/test_odd.py",
-    "attacks/test_hinges.py",
+    "attacks/test_signs.py",
 )
 
 

@@ -10,8 +10,8 @@ from torch import nn
 from karat.attacks.pgd import PGD
 from karat.core.ball import Ball
 from karat.nets.module import ModuleClassifier
-from karat.training.augmentation import AUGMENTATIONS, Augmentation
-from karat.training.image_attackers import ImageAttacker, LogProbability, named_attacker
+from karat.training.images.attackers import ImageAttacker, LogProbability, named_attacker
+from karat.training.images.augmentation import AUGMENTATIONS, Augmentation
 
 PAPER = ("linf:4", "linf:8", "l2:0.5:0.12", "l2:1:0.25")
 

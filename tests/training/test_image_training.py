@@ -10,8 +10,8 @@ from torch import nn
 from karat.core.divergence import Diverged
 from karat.core.tensor_files import FileError
 from karat.nets.networks import build_network
-from karat.training.image_attackers import ImageAttacker, named_attacker
-from karat.training.image_training import ImageTraining, training_mode
+from karat.training.images.attackers import ImageAttacker, named_attacker
+from karat.training.images.training import ImageTraining, training_mode
 
 PLAN = ImageTraining(epochs=3, lr=0.05, weight_decay=5e-4, batch_size=8, attack_warmup=1)
 

@@ -11,17 +11,15 @@ if TYPE_CHECKING:
     from karat.data.dictionaries import (
         DICTIONARIES,
         coherence,
-        column_sum,
         draw_dictionary,
         hadamard,
         identity,
         incoherent,
         orthonormal,
-        row_sum,
         unitary,
     )
-    from karat.data.flips import FLIPS
     from karat.data.hypercube import HypercubeMixture
+    from karat.data.label_noise import FLIPS
     from karat.data.noisy_mixture import NoisyMixture
     from karat.data.normaliser import Normaliser
     from karat.data.pattern_dictionary import PatternDictionary
@@ -63,7 +61,6 @@ __all__ = [
     "admissible",
     "codebook_law",
     "coherence",
-    "column_sum",
     "draw_dictionary",
     "draw_w_star",
     "hadamard",
@@ -78,7 +75,6 @@ __all__ = [
     "overlap",
     "parity_law",
     "random_codes",
-    "row_sum",
     "smallest_distance",
     "unitary",
 ]

@@ -1,7 +1,8 @@
-"""What a cluster law must tell about itself, and what follows from it.
+r"""What a cluster law must tell about itself, and what follows from it.
 
 A product of d copies of a law on the line is the cluster law of the noisy mixture, and its constants are
-those of one coordinate: strong log-concavity lambda, kappa = variance, and the sub-Gaussian norm psi2.
+those of one coordinate: strong log-concavity :math:`\lambda`, the variance :math:`\kappa`, and the
+sub-Gaussian norm :math:`\psi_2`.
 
 Ref: benign, Def 2.1
 """
@@ -18,22 +19,23 @@ Law = TypeVar("Law", bound="ClusterLaw")
 
 
 class ClusterLaw(Protocol):
-    """A law on the line with a density p symmetric about 0, -(log p)'' >= log_concavity on an interval.
+    r"""A law on the line with a strongly log-concave density p that is symmetric about 0.
 
-    `psi2` is the smallest K with E exp(X^2 / K^2) <= 2.
+    .. math:: -(\log p)'' \ge \lambda \text{ on an interval}, \qquad
+              \psi_2 = \min \{ K : \mathbb{E} \exp(X^2 / K^2) \le 2 \}
     """
 
     @property
     def log_concavity(self) -> float:
-        """lambda: the largest lower bound on the curvature of -log p."""
+        r""":math:`\lambda`, the largest lower bound on the curvature of :math:`-\log p`."""
 
     @property
     def variance(self) -> float:
-        """E X^2, the kappa of the product law."""
+        r""":math:`\mathbb{E} X^2`, the kappa of the product law."""
 
     @property
     def psi2(self) -> float:
-        """Sub-Gaussian norm."""
+        r"""The sub-Gaussian norm :math:`\psi_2`."""
 
     def log_density(self, x: Tensor) -> Tensor:
         """Return log p(x) entry by entry, -inf outside the support."""
@@ -45,13 +47,19 @@ class ClusterLaw(Protocol):
         """Return the law of factor * X."""
 
     def sample(self, shape: tuple[int, ...], *, generator: torch.Generator, dtype: torch.dtype) -> Tensor:
-        """Draw independent coordinates."""
+        """Draw independent coordinates.
+
+        Args:
+            shape: of the tensor.
+            generator: of the draw.
+            dtype: of the tensor.
+        """
 
 
 def overlap(law: ClusterLaw, shift: float) -> float:
-    """Mass shared by a law and its shifted copy.
+    r"""Mass shared by a law and its shifted copy.
 
-        int min(p(x), p(x + shift)) dx = 2 P(X > |shift| / 2)
+    .. math:: \int \min\big(p(x), p(x + \text{shift})\big)\, dx = 2\, P(X > |\text{shift}| / 2)
 
     Reading: the equality needs a density symmetric about 0 and falling away from it, as every strongly
     log-concave symmetric density is. It is the d-dimensional integral of the product law when the shift is
@@ -68,10 +76,10 @@ def overlap(law: ClusterLaw, shift: float) -> float:
 
 
 def admissible(law: Law) -> Law:
-    """Rescale a law to sub-Gaussian norm exactly one, the largest that the noisy mixture allows.
+    r"""Rescale a law to sub-Gaussian norm exactly one, the largest that the noisy mixture allows.
 
-    Reading: "sub-Gaussian norm at most one" is used as E exp(X^2) <= 2, which N(0, 1) violates; the Gaussian
-    that meets it has variance at most 3/8.
+    Reading: "sub-Gaussian norm at most one" is used as :math:`\mathbb{E} \exp(X^2) \le 2`, which N(0, 1)
+    violates; the Gaussian that meets it has variance at most 3/8.
 
     Example:
         >>> from karat.data import Gaussian
@@ -84,14 +92,15 @@ def admissible(law: Law) -> Law:
 
 
 def solve_psi2(log_moment: Callable[[float], float], variance: float) -> float:
-    """Smallest K with E exp(X^2 / K^2) <= 2, for a law with log-concavity one.
+    r"""The sub-Gaussian norm of a law with log-concavity one.
 
-    The root is bracketed by 1 + E X^2 / K^2 <= E exp(X^2 / K^2) from below and by N(0, 1), which dominates
-    every symmetric law of log-concavity one and has K = sqrt(8/3) < 1.7, from above.
+    It is the root of :math:`\mathbb{E} \exp(X^2 / K^2) = 2`, bracketed by
+    :math:`1 + \mathbb{E} X^2 / K^2 \le \mathbb{E} \exp(X^2 / K^2)` from below and by N(0, 1), which dominates
+    every symmetric law of log-concavity one and has :math:`K = \sqrt{8/3} < 1.7`, from above.
 
     Args:
-        log_moment: K -> log E exp(X^2 / K^2).
-        variance: E X^2.
+        log_moment: the map from K to :math:`\log \mathbb{E} \exp(X^2 / K^2)`.
+        variance: :math:`\mathbb{E} X^2`.
     """
     root = brentq(lambda K: log_moment(K) - math.log(2), math.sqrt(variance), 1.7, xtol=1e-14, rtol=1e-14)
     return float(root)

@@ -11,7 +11,7 @@ from scipy.integrate import quad
 from scipy.special import dawsn, erf, gammainc, ndtr
 from torch import Tensor
 
-from karat.core.checks import require_number
+from karat.core.ranges import Positive, checked
 from karat.data.cluster_law import ClusterLaw, solve_psi2
 
 # The unit quartic density is below 1e-1000 from here on, so its integrals may stop.
@@ -19,8 +19,12 @@ _QUARTIC_END = 10.0
 
 
 @dataclass(frozen=True)
+@checked
 class Gaussian:
-    """The law N(0, scale^2).
+    r"""The law :math:`N(0, \text{scale}^2)`.
+
+    Args:
+        scale: standard deviation.
 
     Example:
         >>> law = Gaussian()
@@ -30,10 +34,7 @@ class Gaussian:
     Ref: benign, Def 2.1
     """
 
-    scale: float = 1.0
-
-    def __post_init__(self) -> None:
-        require_number(self.scale, "scale", "Gaussian", positive=True)
+    scale: Positive = 1.0
 
     @property
     def log_concavity(self) -> float:
@@ -47,7 +48,7 @@ class Gaussian:
 
     @property
     def psi2(self) -> float:
-        """scale sqrt(8/3), from E exp(X^2 / K^2) = (1 - 2 scale^2 / K^2)^(-1/2)."""
+        r""":math:`s \sqrt{8/3}` for scale s, as :math:`\mathbb{E}\, e^{X^2/K^2} = (1 - 2 s^2/K^2)^{-1/2}`."""
         return self.scale * math.sqrt(8 / 3)
 
     def log_density(self, x: Tensor) -> Tensor:
@@ -63,7 +64,13 @@ class Gaussian:
         return replace(self, scale=self.scale * factor)
 
     def sample(self, shape: tuple[int, ...], *, generator: torch.Generator, dtype: torch.dtype) -> Tensor:
-        """Draw independent coordinates."""
+        """Draw independent coordinates.
+
+        Args:
+            shape: of the tensor.
+            generator: of the draw.
+            dtype: of the tensor.
+        """
         return torch.randn(shape, generator=generator, dtype=dtype).mul_(self.scale)
 
 
@@ -85,8 +92,13 @@ def _truncated_psi2(cut: float, variance: float) -> float:
 
 
 @dataclass(frozen=True)
+@checked
 class TruncatedGaussian:
-    """N(0, scale^2) conditioned on |X| <= cut * scale.
+    r""":math:`N(0, \text{scale}^2)` conditioned on :math:`|X| \le \text{cut} \cdot \text{scale}`.
+
+    Args:
+        cut: largest absolute value in units of the scale.
+        scale: standard deviation before the cut.
 
     Example:
         >>> law = TruncatedGaussian(cut=2.0)
@@ -96,12 +108,8 @@ class TruncatedGaussian:
     Ref: benign, Def 2.1
     """
 
-    cut: float
-    scale: float = 1.0
-
-    def __post_init__(self) -> None:
-        require_number(self.cut, "cut", "TruncatedGaussian", positive=True)
-        require_number(self.scale, "scale", "TruncatedGaussian", positive=True)
+    cut: Positive
+    scale: Positive = 1.0
 
     @property
     def _mass(self) -> float:
@@ -119,7 +127,7 @@ class TruncatedGaussian:
 
     @property
     def variance(self) -> float:
-        """scale^2 (1 - 2 cut phi(cut) / P(|N| <= cut))."""
+        r""":math:`s^2 \big(1 - 2 c\, \varphi(c) / P(|N| \le c)\big)` with the cut c and the scale s."""
         return self.scale**2 * self._unit_variance
 
     @property
@@ -143,14 +151,20 @@ class TruncatedGaussian:
         return replace(self, scale=self.scale * factor)
 
     def sample(self, shape: tuple[int, ...], *, generator: torch.Generator, dtype: torch.dtype) -> Tensor:
-        """Draw independent coordinates by the inverse distribution function."""
+        """Draw independent coordinates by the inverse distribution function.
+
+        Args:
+            shape: of the tensor.
+            generator: of the draw.
+            dtype: of the tensor.
+        """
         uniform = torch.rand(shape, generator=generator, dtype=dtype).mul_(2).sub_(1)
         unit = uniform.mul_(self._mass).erfinv_().mul_(math.sqrt(2))
         return unit.clamp_(-self.cut, self.cut).mul_(self.scale)
 
 
 def _quartic_integral(curvature: float, power: int, start: float = 0.0) -> float:
-    """int_start^inf x^power exp(-curvature x^2 / 2 - x^4 / 4) dx."""
+    r""":math:`\int_s^\infty x^p\, e^{-c x^2 / 2 - x^4 / 4}\, dx` for curvature c, power p and start s."""
     value, _ = quad(
         lambda x: x**power * math.exp(-curvature * x**2 / 2 - x**4 / 4),
         min(start, _QUARTIC_END),
@@ -171,8 +185,12 @@ def _quartic_constants() -> tuple[float, float, float]:
 
 
 @dataclass(frozen=True)
+@checked
 class Quartic:
-    """The law of scale * X, the density of X proportional to exp(-x^2/2 - x^4/4): tails below Gaussian.
+    r"""The law of scale * X, X of density proportional to :math:`e^{-x^2/2 - x^4/4}`: tails below Gaussian.
+
+    Args:
+        scale: of the law.
 
     Example:
         >>> law = Quartic()
@@ -182,14 +200,11 @@ class Quartic:
     Ref: benign, Def 2.1
     """
 
-    scale: float = 1.0
-
-    def __post_init__(self) -> None:
-        require_number(self.scale, "scale", "Quartic", positive=True)
+    scale: Positive = 1.0
 
     @property
     def log_concavity(self) -> float:
-        """1 / scale^2: the curvature (1 + 3 (x / scale)^2) / scale^2 is smallest at 0."""
+        r"""1 / scale^2: for scale 1 the curvature is :math:`1 + 3 x^2`, smallest at 0."""
         return 1 / self.scale**2
 
     @property
@@ -217,15 +232,21 @@ class Quartic:
         return replace(self, scale=self.scale * factor)
 
     def sample(self, shape: tuple[int, ...], *, generator: torch.Generator, dtype: torch.dtype) -> Tensor:
-        """Draw independent coordinates: a standard normal x is kept with probability exp(-x^4/4)."""
-        kept = torch.empty(0, dtype=dtype)
+        r"""Draw independent coordinates: a standard normal x is accepted with probability :math:`e^{-x^4/4}`.
+
+        Args:
+            shape: of the tensor.
+            generator: of the draw.
+            dtype: of the tensor.
+        """
+        accepted = torch.empty(0, dtype=dtype)
         total = math.prod(shape)
-        while len(kept) < total:
-            # About 77 % are kept, so one round nearly always suffices.
-            normal = torch.randn(int(1.35 * (total - len(kept))) + 64, generator=generator, dtype=dtype)
+        while len(accepted) < total:
+            # About 77 % are accepted, so one round nearly always suffices.
+            normal = torch.randn(int(1.35 * (total - len(accepted))) + 64, generator=generator, dtype=dtype)
             uniform = torch.rand(normal.shape, generator=generator, dtype=dtype)
-            kept = torch.cat([kept, normal[uniform < torch.exp(-(normal**4) / 4)]])
-        return kept[:total].reshape(shape).mul(self.scale)
+            accepted = torch.cat([accepted, normal[uniform < torch.exp(-(normal**4) / 4)]])
+        return accepted[:total].reshape(shape).mul(self.scale)
 
 
 CLUSTERS: dict[str, Callable[..., ClusterLaw]] = {

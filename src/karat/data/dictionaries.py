@@ -21,7 +21,12 @@ def unitary(d: int, *, generator: torch.Generator) -> Tensor:
 
 
 def orthonormal(d: int, D: int, *, generator: torch.Generator) -> Tensor:
-    """D <= d orthonormal columns, uniformly oriented: M^T M = I.
+    r"""At most d orthonormal columns, uniformly oriented: :math:`M^\top M = I`.
+
+    Args:
+        d: rows.
+        D: columns.
+        generator: of the draw.
 
     >>> M = orthonormal(5, 3, generator=torch.Generator().manual_seed(0))
     >>> torch.allclose(M.T @ M, torch.eye(3, dtype=torch.float64))
@@ -37,7 +42,7 @@ def orthonormal(d: int, D: int, *, generator: torch.Generator) -> Tensor:
 
 
 def hadamard(d: int) -> Tensor:
-    """Sylvester's orthogonal matrix with all entries +-1/sqrt(d); d is a power of two.
+    r"""Sylvester's orthogonal matrix with all entries :math:`\pm 1 / \sqrt d`; d is a power of two.
 
     >>> hadamard(2) * 2**0.5
     tensor([[ 1.,  1.],
@@ -49,13 +54,19 @@ def hadamard(d: int) -> Tensor:
         raise ValueError(f"`d` of `hadamard` must be a power of two such as {lower} or {2 * lower}, got {d}.")
     M = torch.ones(1, 1, dtype=torch.float64)
     block = torch.tensor([[1.0, 1.0], [1.0, -1.0]], dtype=torch.float64)
-    for _ in range(d.bit_length() - 1):
+    for _ in range(d.bit_length() - 1):  # log2(d) doublings
         M = torch.kron(M, block)
     return M / math.sqrt(d)
 
 
 def incoherent(d: int, D: int, *, generator: torch.Generator) -> Tensor:
-    """D unit columns drawn uniformly on the sphere, also D > d; `coherence` says how close to orthogonal."""
+    """Unit columns drawn uniformly on the sphere; `coherence` says how close to orthogonal they are.
+
+    Args:
+        d: rows.
+        D: columns, also more than d.
+        generator: of the draw.
+    """
     require_integer(d, "d", "incoherent", minimum=1)
     require_integer(D, "D", "incoherent", minimum=1)
     columns = torch.randn(d, D, generator=generator, dtype=torch.float64)
@@ -63,7 +74,9 @@ def incoherent(d: int, D: int, *, generator: torch.Generator) -> Tensor:
 
 
 def coherence(M: Tensor) -> float:
-    """Largest |<M_i, M_j>| over pairs of different columns; a mu-incoherent dictionary has it <= mu/sqrt(d).
+    r"""Largest :math:`|\langle M_i, M_j \rangle|` over pairs of different columns.
+
+    A mu-incoherent dictionary has it at most :math:`\mu / \sqrt d`.
 
     >>> coherence(hadamard(8)) < 1e-15
     True
@@ -73,28 +86,6 @@ def coherence(M: Tensor) -> float:
     gram = M.T @ M
     gram.fill_diagonal_(0)
     return float(gram.abs().max())
-
-
-def row_sum(M: Tensor) -> float:
-    """Largest absolute row sum, max_i sum_j |M_ij|: the gain of z -> M z in l_inf.
-
-    Reading: the paper writes |M|_inf and |M|_1 for three different sums without absolute values; the proofs
-    need this one where |M w*|_inf is bounded and `column_sum` where |M z|_1 is.
-
-    >>> row_sum(hadamard(16))
-    4.0
-
-    Ref: purification, Thm E.1
-    """
-    return float(M.abs().sum(dim=1).max())
-
-
-def column_sum(M: Tensor) -> float:
-    """Largest absolute column sum, max_j sum_i |M_ij|: the gain of z -> M z in l_1.
-
-    Ref: purification, Lemma F.16
-    """
-    return float(M.abs().sum(dim=0).max())
 
 
 def _square(name: str, d: int, D: int) -> None:
@@ -135,7 +126,14 @@ DICTIONARIES: dict[str, Callable[[int, int, torch.Generator], Tensor]] = {
 
 
 def draw_dictionary(kind: str, d: int, D: int, *, generator: torch.Generator) -> Tensor:
-    """Build the (d, D) dictionary named by `kind`, one of the keys of `DICTIONARIES`."""
+    """Build the dictionary of a name.
+
+    Args:
+        kind: one of the keys of `DICTIONARIES`.
+        d: rows.
+        D: columns.
+        generator: of those that are drawn.
+    """
     require_choice(kind, "dictionary", "draw_dictionary", list(DICTIONARIES))
     return DICTIONARIES[kind](d, D, generator)
 

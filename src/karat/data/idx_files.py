@@ -29,9 +29,9 @@ def read_idx(path: Path, *sizes: int) -> np.ndarray:
             raise FileError(f"`{path}` must hold bytes in {dimensions} dimensions, its header is {header}.")
         shape = struct.unpack(f">{dimensions}I", file.read(4 * dimensions))
         if shape[1:] != sizes or shape[0] == 0:
-            wanted = " x ".join(map(str, ("n", *sizes)))
-            found = " x ".join(map(str, shape))
-            raise FileError(f"`{path}` must hold {wanted} bytes with n >= 1, its header says {found}.")
+            needed = " x ".join(map(str, ("n", *sizes)))
+            stated = " x ".join(map(str, shape))
+            raise FileError(f"`{path}` must hold {needed} bytes with n >= 1, its header says {stated}.")
         count = math.prod(shape)
         require_affordable(count, path)
         content = file.read(count + 1)

@@ -51,6 +51,7 @@ def load_images(
         name: one of `SETS`.
         train: which part.
         classes: keep indices below this, all when None.
+        dtype: of the images.
     """
     require_choice(name, "name", "load_images", SETS)
     if name in ("digits", "mnist"):
@@ -82,11 +83,11 @@ def _stored(name: str, train: bool) -> tuple[np.ndarray, np.ndarray]:
             f"the images `{name}` are not here: set KARAT_DATA to a folder that holds {FILES[name]}."
         )
     part = "train" if train else "test"
-    found = NpzTensors(path)
-    missing = [key for key in (f"x_{part}", f"y_{part}") if key not in found]
+    tensors = NpzTensors(path)
+    missing = [key for key in (f"x_{part}", f"y_{part}") if key not in tensors]
     if missing:
-        raise FileError(f"`{path}` must hold `{missing[0]}`; it holds {', '.join(found) or 'nothing'}.")
-    x, y = found[f"x_{part}"], found[f"y_{part}"]
+        raise FileError(f"`{path}` must hold `{missing[0]}`; it holds {', '.join(tensors) or 'nothing'}.")
+    x, y = tensors[f"x_{part}"], tensors[f"y_{part}"]
     if x.dtype != torch.uint8 or x.dim() != 4 or x.shape[3] != 3 or x.shape[1] != x.shape[2]:
         raise FileError(f"`x_{part}` of `{path}` must hold bytes (n, side, side, 3), got {tuple(x.shape)}.")
     if (

@@ -63,7 +63,13 @@ def load_samples(
 
 
 def choose_samples(source: str | Path, count: int | None = None, *, trust_pickle: bool = False) -> Chosen:
-    """The samples of `load_samples`, and which ones they are; only these are copied and converted."""
+    """The samples of `load_samples`, and which ones they are; only these are copied and converted.
+
+    Args:
+        source: path of a file, or one of `NAMES`.
+        count: how many, all when None.
+        trust_pickle: see `read_tensor_file`.
+    """
     name = str(source)
     is_set = name in NAMES
     if is_set:
@@ -89,7 +95,12 @@ def choose_samples(source: str | Path, count: int | None = None, *, trust_pickle
 
 
 def evenly(x: Tensor, y: Tensor, count: int | None) -> tuple[Tensor, Tensor]:
-    """At most `count` samples, evenly spaced over the whole set.
+    """At most so many samples, evenly spaced over the whole set.
+
+    Args:
+        x: (n, ...) inputs.
+        y: (n,) labels.
+        count: how many, all when None.
 
     >>> evenly(torch.arange(10), torch.arange(10), 3)[0]
     tensor([0, 4, 9])
@@ -107,22 +118,22 @@ def _spaced(total: int, count: int | None) -> Tensor | None:
 
 def _named(name: str) -> tuple[Tensor, Tensor]:
     if name == "digits01":
-        found = load_digits(default_source(), train=False)
-        return found.x, found.y
+        digits = load_digits(default_source(), train=False)
+        return digits.x, digits.y
     return load_images(name, train=False)
 
 
-def _pair(found: Any, name: str) -> tuple[Tensor, Tensor]:
-    if isinstance(found, list | tuple) and len(found) == 2:
-        found = {"x": found[0], "y": found[1]}
-    if not isinstance(found, Mapping):
-        raise FileError(f"`{name}` must hold `x` and `y`, got {type(found).__name__}.")
-    tail = "_test" if "x" not in found and "x_test" in found else ""
+def _pair(content: Any, name: str) -> tuple[Tensor, Tensor]:
+    if isinstance(content, list | tuple) and len(content) == 2:
+        content = {"x": content[0], "y": content[1]}
+    if not isinstance(content, Mapping):
+        raise FileError(f"`{name}` must hold `x` and `y`, got {type(content).__name__}.")
+    tail = "_test" if "x" not in content and "x_test" in content else ""
     for key in (f"x{tail}", f"y{tail}"):
-        if key not in found:
-            held = ", ".join(str(other)[:40] for other in list(found)[:5]) or "nothing"
+        if key not in content:
+            held = ", ".join(str(other)[:40] for other in list(content)[:5]) or "nothing"
             raise FileError(f"`{name}` must hold tensors `x` and `y`; `{key}` is missing, it holds {held}.")
-    x, y = (plain_tensor(found[key], key, name) for key in (f"x{tail}", f"y{tail}"))
+    x, y = (plain_tensor(content[key], key, name) for key in (f"x{tail}", f"y{tail}"))
     return x, y
 
 

@@ -6,30 +6,34 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from karat.core.checks import require_choice, require_integer, require_number, require_shape
+from karat.core.checks import require_choice, require_integer, require_shape
+from karat.core.ranges import Count, NonNegative, checked
 from karat.data.cluster_law import ClusterLaw
 from karat.data.clusters import Gaussian
-from karat.data.flips import FLIPS, require_flip_rate
+from karat.data.label_noise import FLIPS, require_flip_rate
 from karat.data.samples import Samples
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
+@checked
 class NoisyMixture:
-    """Two clusters on either side of the origin, with a fraction of the labels wrong.
+    r"""Two clusters on either side of the origin, with a fraction of the labels wrong.
 
-        y_clean uniform on {-1, +1},   x = y_clean mu + xi,   y = -y_clean with probability flip_rate
+    .. math:: y_c \text{ uniform on } \{-1, +1\}, \qquad x = y_c \mu + \xi, \qquad
+              y = -y_c \text{ with probability } \beta, \text{ else } y_c
 
-    Symbols: mu (mu, |mu| = signal_norm), beta (flip_rate), D_clust (cluster, d independent coordinates).
+    Symbols: mu (mu, of length signal_norm), beta (flip_rate), y_c (y_clean), D_clust (cluster, d independent
+        coordinates).
 
     Args:
         d: input dimension.
-        signal_norm: |mu|_2.
+        signal_norm: :math:`\|\mu\|_2`.
         flip_rate: probability that a label is flipped, in [0, 1/2).
         cluster: law of one coordinate of xi.
         flips: "independent" coins, "correlated" coins shared by blocks of samples, or "boundary" (the samples
-            of smallest margin y_clean <mu, x>).
+            of smallest margin :math:`y_c \langle \mu, x \rangle`).
         flip_block: samples per coin, for correlated flips only.
-        direction: (d,) unit vector mu / |mu|; the first axis when left out.
+        direction: (d,) unit vector :math:`\mu / \|\mu\|`; the first axis when left out.
 
     Reading: the default N(0, 1) coordinate is the one of the printed experiments and has sub-Gaussian norm
     1.63, above the 1 of the definition; `admissible(Gaussian())` meets it.
@@ -44,20 +48,17 @@ class NoisyMixture:
     Ref: benign, Def 2.1
     """
 
-    d: int
-    signal_norm: float
+    d: Count
+    signal_norm: NonNegative
     flip_rate: float
     cluster: ClusterLaw = field(default_factory=Gaussian)
     flips: str = "independent"
-    flip_block: int = 10
+    flip_block: Count = 10
     direction: Tensor | None = None
 
     def __post_init__(self) -> None:
-        require_integer(self.d, "d", "NoisyMixture", minimum=1)
-        require_number(self.signal_norm, "signal_norm", "NoisyMixture", minimum=0)
         require_flip_rate(self.flip_rate, "NoisyMixture")
         require_choice(self.flips, "flips", "NoisyMixture", list(FLIPS))
-        require_integer(self.flip_block, "flip_block", "NoisyMixture", minimum=1)
         if self.direction is not None:
             require_shape(self.direction, "direction", (self.d,))
             norm = float(torch.linalg.vector_norm(self.direction.double()))
@@ -78,7 +79,13 @@ class NoisyMixture:
         return axis
 
     def sample(self, n: int, *, generator: torch.Generator, dtype: torch.dtype = torch.float64) -> Samples:
-        """Draw n labelled points."""
+        """Draw labelled points.
+
+        Args:
+            n: how many.
+            generator: of the draw.
+            dtype: of the tensors.
+        """
         require_integer(n, "n", "NoisyMixture.sample", minimum=1)
         y_clean = torch.randint(0, 2, (n,), generator=generator).to(dtype).mul_(2).sub_(1)
         x = self.cluster.sample((n, self.d), generator=generator, dtype=dtype)

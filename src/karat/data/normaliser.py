@@ -5,15 +5,18 @@ from typing import Self
 
 from torch import Tensor
 
-from karat.core.checks import require_number, require_shape
+from karat.core.checks import require_shape
+from karat.core.ranges import Positive, checked
 from karat.data.samples import Samples
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
+@checked
 class Normaliser:
-    """The map x -> (x - mean) / scale with one scale for all coordinates.
+    r"""The map :math:`x \mapsto (x - \text{mean}) / \text{scale}` with one scale for all coordinates.
 
-        scale^2 = sum_i Var(x_i), so that E|x|_2^2 = 1 afterwards
+    .. math:: \text{scale}^2 = \sum_i \operatorname{Var}(x_i), \qquad
+              \text{so that } \mathbb{E} \|x\|_2^2 = 1 \text{ afterwards}
 
     Fit it on the training sample and apply it to every other one.
 
@@ -34,11 +37,10 @@ class Normaliser:
     """
 
     mean: Tensor
-    scale: float
+    scale: Positive
 
     def __post_init__(self) -> None:
         require_shape(self.mean, "mean", (None,))
-        require_number(self.scale, "scale", "Normaliser", positive=True)
 
     @classmethod
     def fit(cls, x: Tensor) -> Self:

@@ -8,7 +8,8 @@ from typing import Self
 import torch
 from torch import Tensor
 
-from karat.core.checks import require_integer, require_number, require_shape
+from karat.core.checks import require_integer, require_shape
+from karat.core.ranges import NonNegative, checked
 from karat.data.dictionaries import draw_dictionary, is_identity
 from karat.data.normaliser import Normaliser
 from karat.data.pattern_law import PatternLaw
@@ -16,11 +17,15 @@ from karat.data.samples import Samples
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
+@checked
 class PatternDictionary:
-    """Inputs made of dictionary patterns, with a label that depends on the relevant ones.
+    r"""Inputs made of dictionary patterns, with a label that depends on the relevant ones.
 
-        x~ = M phi~ + zeta,   zeta ~ N(0, sigma_zeta^2 I),   y = +1 iff sum_{i in A} phi~_i in P
-        x = (x~ - E x~) / sigma~,   sigma~^2 = sum_i Var(x~_i)
+    .. math:: \tilde x = M \tilde\phi + \zeta, \qquad \zeta \sim N(0, \sigma_\zeta^2 I), \qquad
+              y = +1 \iff \sum_{i \in A} \tilde\phi_i \in P
+
+    .. math:: x = (\tilde x - \mathbb{E} \tilde x) / \tilde\sigma, \qquad
+              \tilde\sigma^2 = \sum_i \operatorname{Var}(\tilde x_i)
 
     Symbols: phi~ (z of the samples, zeros and ones), A (A), P (the counts of the law), sigma~ (scale),
     gamma (label_corr).
@@ -30,11 +35,11 @@ class PatternDictionary:
         A: (k,) places of the relevant patterns, increasing.
         law: law of the patterns and the label.
         sigma_zeta: standard deviation of the input noise.
-        normalise: whether samples are x (exact mean and variance of the law) or the raw x~, to be normalised
-            by a `Normaliser` fitted on the training sample.
+        normalise: whether samples are x (exact mean and variance of the law) or the raw :math:`\tilde x`, to
+            be normalised by a `Normaliser` fitted on the training sample.
 
-    Reading: the noise of a normalised input is zeta / sigma~. For an incoherent M the total variance is
-    computed from the full covariance of the patterns, not from the sum of their variances.
+    Reading: the noise of a normalised input is :math:`\zeta / \tilde\sigma`. For an incoherent M the total
+        variance is computed from the full covariance of the patterns, not from the sum of their variances.
 
     Example:
         >>> from karat.data import parity_law
@@ -51,7 +56,7 @@ class PatternDictionary:
     M: Tensor
     A: Tensor
     law: PatternLaw
-    sigma_zeta: float = 0.0
+    sigma_zeta: NonNegative = 0.0
     normalise: bool = True
 
     def __post_init__(self) -> None:
@@ -62,7 +67,6 @@ class PatternDictionary:
                 f"`A` of `PatternDictionary` must hold {self.k} different places in 0..{self.D - 1}, "
                 f"got {self.A.tolist()}."
             )
-        require_number(self.sigma_zeta, "sigma_zeta", "PatternDictionary", minimum=0)
         if self.normalise and self.scale == 0:
             raise ValueError("`law` of `PatternDictionary` must have a positive variance to be normalised.")
 
@@ -125,11 +129,11 @@ class PatternDictionary:
 
     @property
     def relevant_sum(self) -> Tensor:
-        """(d,) the effective feature sum_{j in A} M_j."""
+        r"""(d,) the effective feature :math:`\sum_{j \in A} M_j`."""
         return self.M[:, self.A].sum(dim=1)
 
     @cached_property
-    def _place(self) -> Tensor:
+    def _order(self) -> Tensor:
         """(D,) for each pattern its position in the order "relevant ones first" of the law."""
         background = torch.ones(self.D, dtype=torch.bool)
         background[self.A] = False
@@ -137,24 +141,27 @@ class PatternDictionary:
 
     @cached_property
     def pattern_mean(self) -> Tensor:
-        """(D,) E phi~."""
-        return self.law.moments(self.D)[0][self._place]
+        r"""(D,) :math:`\mathbb{E} \tilde\phi`."""
+        return self.law.moments(self.D)[0][self._order]
 
     @cached_property
     def scale(self) -> float:
-        """sigma~, the root of the total variance of x~."""
-        covariance = self.law.moments(self.D)[1][self._place][:, self._place]
+        r""":math:`\tilde\sigma`, the root of the total variance of :math:`\tilde x`."""
+        covariance = self.law.moments(self.D)[1][self._order][:, self._order]
         gram = self.M.double().T @ self.M.double()
         return math.sqrt(float((covariance * gram).sum()) + self.d * self.sigma_zeta**2)
 
     @cached_property
     def normaliser(self) -> Normaliser:
-        """The exact normalisation of raw inputs x~."""
+        r"""The exact normalisation of raw inputs :math:`\tilde x`."""
         return Normaliser(mean=self.M.double() @ self.pattern_mean, scale=self.scale)
 
     @property
     def class_mean_difference(self) -> Tensor:
-        """(d,) (E[x | y = 1] - E[x | y = -1]) / 2 of the sampled inputs, the feature that E[yx] points to."""
+        r"""(d,) half the difference of the class means, the feature that :math:`\mathbb{E}[y x]` points to.
+
+        .. math:: \tfrac12 \big( \mathbb{E}[x \mid y = 1] - \mathbb{E}[x \mid y = -1] \big)
+        """
         half = (self.law.given(1) - self.law.given(-1)) / 2
         difference = torch.full((self.D,), float(half @ self.law.background), dtype=torch.float64)
         difference[self.A] = half @ self.law.presence
@@ -165,10 +172,16 @@ class PatternDictionary:
         return is_identity(self.M)
 
     def sample(self, n: int, *, generator: torch.Generator, dtype: torch.dtype = torch.float64) -> Samples:
-        """Draw n labelled points; `z` holds the patterns phi~ and `component` the part of the mixture."""
+        r"""Draw labelled points; `z` holds the patterns and `component` the part of the mixture.
+
+        Args:
+            n: how many.
+            generator: of the draw.
+            dtype: of the tensors.
+        """
         require_integer(n, "n", "PatternDictionary.sample", minimum=1)
         cell, patterns = self.law.sample(n, self.D, generator=generator)
-        z = patterns[:, self._place].to(dtype)
+        z = patterns[:, self._order].to(dtype)
         scale = self.scale if self.normalise else 1.0
         phi = (z - self.pattern_mean.to(dtype)) / scale if self.normalise else z.clone()
         x = phi if self._identity else phi @ self.M.to(dtype).T

@@ -13,7 +13,7 @@ from karat.core.checks import require_integer, require_labels, require_number, r
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PatternLaw:
-    """A law of patterns in {0, 1}^D: k of them relevant, the others background, and a label.
+    r"""A law of patterns in :math:`\{0, 1\}^D`: k of them relevant, the others background, and a label.
 
     A cell c is drawn with probability[c]. It fixes the label, the rate of the background patterns
     (independent given the cell) and the relevant patterns: the row codes[c] or, without codes, count[c] ones
@@ -24,7 +24,7 @@ class PatternLaw:
     Args:
         probability: (c,) probabilities of the cells, float64.
         label: (c,) labels +1 or -1.
-        background: (c,) P(phi~_j = 1) for j outside A.
+        background: (c,) :math:`P(\tilde\phi_j = 1)` for j outside A.
         component: (c,) mixture component that the cell belongs to.
         count: (c,) number of relevant patterns present.
         k: number of relevant patterns.
@@ -81,21 +81,27 @@ class PatternLaw:
 
     @property
     def presence(self) -> Tensor:
-        """(c, k) P(phi~_i = 1 | cell) of the relevant patterns."""
+        r"""(c, k) :math:`P(\tilde\phi_i = 1 \mid \text{cell})` of the relevant patterns."""
         if self.codes is not None:
             return self.codes
         return (self.count.double() / self.k)[:, None].expand(-1, self.k)
 
     @property
     def label_corr(self) -> float:
-        """gamma = E[y phi~_i] - E[y] E[phi~_i], the mean over the relevant i (all equal without codes)."""
+        r"""The correlation of a relevant pattern with the label, the mean of all (equal ones without codes).
+
+        .. math:: \gamma = \mathbb{E}[y \tilde\phi_i] - \mathbb{E}[y]\, \mathbb{E}[\tilde\phi_i]
+        """
         y_mean = float(self.probability @ self.label)
         centred = self.probability * (self.label - y_mean)
         return float((centred @ self.presence).mean())
 
     @property
     def label_corr_balanced(self) -> float:
-        """gamma for imbalanced classes, (E[y phi~_i | y = 1] + E[y phi~_i | y = -1]) / 2.
+        r"""The same with both classes weighing one half.
+
+        .. math:: \gamma = \tfrac12 \big( \mathbb{E}[y \tilde\phi_i \mid y = 1]
+                  + \mathbb{E}[y \tilde\phi_i \mid y = -1] \big)
 
         Equal to `label_corr` when the classes are balanced.
         """
@@ -114,17 +120,24 @@ class PatternLaw:
             # Given the count the relevant patterns are drawn without replacement, hence dependent.
             pairs = self.count.double() * (self.count.double() - 1) / (self.k * (self.k - 1))
             second[: self.k, : self.k] = self.probability @ pairs
-        second.diagonal().copy_(mean)
+        second.diagonal().copy_(mean)  # patterns are zeros and ones: E phi^2 = E phi
         return mean, second - torch.outer(mean, mean)
 
     def sample(self, n: int, D: int, *, generator: torch.Generator) -> tuple[Tensor, Tensor]:
-        """Draw n cells (n,) and patterns (n, D) of bools, relevant ones first."""
+        """Draw cells (n,) and patterns (n, D) of bools, relevant ones first.
+
+        Args:
+            n: how many.
+            D: number of patterns, at least k.
+            generator: of the draw.
+        """
         edges = self.probability.cumsum(0)
         uniform = torch.rand(n, generator=generator, dtype=torch.float64)
         cell = torch.searchsorted(edges / edges[-1], uniform, right=True)
         if self.codes is not None:
             relevant = self.codes[cell] > 0
         else:
+            # A uniformly random order; the first `count` places of it are the patterns present.
             ranks = torch.rand(n, self.k, generator=generator, dtype=torch.float64).argsort(dim=1)
             relevant = ranks < self.count[cell][:, None]
         noise = torch.rand(n, D - self.k, generator=generator, dtype=torch.float64)
@@ -151,14 +164,22 @@ def count_labels(k: int, counts: Collection[int]) -> Tensor:
 
 
 def mixture_law(k: int, counts: Collection[int], p_o: float) -> PatternLaw:
-    """The structured law: with probability p_o all patterns are fair coins, else the relevant ones agree.
+    r"""The structured law: with probability p_o all patterns are fair coins, else the relevant ones agree.
 
-        D0 (probability p_o):      phi~_j fair coins for every j
-        D1 (probability 1 - p_o):  phi~_A all 0 or all 1 with probability 1/2 each,
-                                   P(phi~_j = 1) = p_o / (2 - 2 p_o) outside A
+    .. math:: \mathcal D_0 \text{ (probability } p_o\text{)}: \quad
+              \tilde\phi_j \text{ fair coins for every } j
 
-    Reading: P(phi~_j = 1) = p_o overall outside A. For p_o < 1/2 the rate differs between the components, so
-    background patterns are independent of the rest (A2) only for p_o = 1/2.
+    .. math:: \mathcal D_1 \text{ (probability } 1 - p_o\text{)}: \quad
+              \tilde\phi_A \text{ all 0 or all 1 with probability } \tfrac12 \text{ each}, \quad
+              P(\tilde\phi_j = 1) = \frac{p_o}{2 - 2 p_o} \text{ outside } A
+
+    Args:
+        k: number of relevant patterns.
+        counts: numbers of relevant patterns with label +1.
+        p_o: weight of the fair coins, in [0, 1/2].
+
+    Reading: :math:`P(\tilde\phi_j = 1) = p_o` overall outside A. For p_o < 1/2 the rate differs between the
+        components, so background patterns are independent of the rest (A2) only for p_o = 1/2.
 
     Ref: features, Thm 2
     """
@@ -183,6 +204,12 @@ def independent_law(k: int, counts: Collection[int], p_relevant: float, p_backgr
 
     With both 1/2 this is the law without input structure.
 
+    Args:
+        k: number of relevant patterns.
+        counts: numbers of relevant patterns with label +1.
+        p_relevant: probability of a relevant pattern.
+        p_background: probability of any other pattern.
+
     Ref: features, A1'
     """
     require_number(p_relevant, "p_relevant", "PatternLaw", minimum=0, maximum=1)
@@ -203,7 +230,7 @@ def codebook_law(codes: Tensor, labels: Tensor, p_background: float) -> PatternL
     Args:
         codes: (c, k) rows of zeros and ones.
         labels: (c,) labels +1 or -1.
-        p_background: P(phi~_j = 1) outside A.
+        p_background: probability of any other pattern.
 
     Ref: features, E.3.1
     """

@@ -8,7 +8,7 @@ from karat.data.pattern_law import PatternLaw, codebook_law, independent_law, mi
 
 
 def parity_law(k: int, *, p_o: float = 0.5, structured: bool = True) -> PatternLaw:
-    """y = +1 iff an odd number of relevant patterns is present, P = {1, 3, 5, ...}.
+    r"""The label is +1 iff an odd number of relevant patterns is present, :math:`P = \{1, 3, 5, \dots\}`.
 
     Args:
         k: number of relevant patterns, odd when structured.
@@ -29,7 +29,7 @@ def parity_law(k: int, *, p_o: float = 0.5, structured: bool = True) -> PatternL
 
 
 def majority_law(k: int, *, p_o: float = 0.5, structured: bool = True) -> PatternLaw:
-    """y = +1 iff more than half of the relevant patterns are present, P = {i in 1..k: i > k/2}.
+    r"""The label is +1 iff more than half of the relevant patterns are present, :math:`P = \{i : i > k/2\}`.
 
     Reading: the paper states the label only; the law of the patterns is the one of the parity task.
 
@@ -54,14 +54,14 @@ def interval_law(
     p_background: float = 0.5,
     structured: bool = True,
 ) -> PatternLaw:
-    """y = +1 iff low <= sum_A phi~_i <= high, all patterns independent.
+    r"""The label is +1 iff :math:`\text{low} \le \sum_A \tilde\phi_i \le \text{high}`; independent patterns.
 
     Args:
         k: number of relevant patterns.
         low: smallest count with label +1, at least 1.
         high: largest count with label +1, at most k.
-        p_relevant: P(phi~_i = 1) in A.
-        p_background: P(phi~_i = 1) outside A.
+        p_relevant: probability of a relevant pattern.
+        p_background: probability of any other pattern.
         structured: False for fair coins everywhere.
 
     Reading: the printed case k = high = 30, low = 20 is a halfspace and not balanced:
@@ -89,7 +89,7 @@ def hidden_representation_law(
         k: number of relevant patterns.
         codes_per_label: codes of each label.
         generator: source of the codes.
-        p_background: P(phi~_i = 1) outside A.
+        p_background: probability of a pattern that is not relevant.
 
     Ref: features, E.3.1
     """
@@ -100,7 +100,12 @@ def hidden_representation_law(
 
 
 def random_codes(size: int, k: int, *, generator: torch.Generator) -> Tensor:
-    """Draw `size` different codes in {0, 1}^k, uniformly without replacement, as a (size, k) float64 tensor.
+    r"""Draw different codes in :math:`\{0, 1\}^k`, uniformly without replacement: (size, k) in float64.
+
+    Args:
+        size: how many.
+        k: length of a code.
+        generator: of the draw.
 
     >>> random_codes(4, 2, generator=torch.Generator().manual_seed(0)).sum().item()
     4.0

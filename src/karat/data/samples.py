@@ -13,8 +13,6 @@ from karat.core.checks import require_labels, require_shape
 class Samples:
     """n labelled points, with what only the data model knows about them.
 
-        y_i = -y_clean_i if flipped_i else y_clean_i
-
     Args:
         x: (n, d) inputs.
         y: (n,) labels +1 or -1 that training sees.
@@ -51,7 +49,14 @@ class Samples:
 
     @classmethod
     def clean(cls, x: Tensor, y: Tensor, *, z: Tensor | None = None, component: Tensor | None = None) -> Self:
-        """Build a sample without label noise."""
+        """Build a sample without label noise.
+
+        Args:
+            x: (n, d) inputs.
+            y: (n,) labels.
+            z: (n, D) hidden code or None.
+            component: (n,) indices of mixture components or None.
+        """
         return cls(
             x=x, y=y, y_clean=y, flipped=torch.zeros(len(y), dtype=torch.bool), z=z, component=component
         )
@@ -100,4 +105,10 @@ class DataModel(Protocol):
         """Input dimension."""
 
     def sample(self, n: int, *, generator: torch.Generator, dtype: torch.dtype = torch.float64) -> Samples:
-        """Draw n labelled points."""
+        """Draw labelled points.
+
+        Args:
+            n: how many.
+            generator: of the draw.
+            dtype: of the tensors.
+        """

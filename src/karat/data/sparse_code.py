@@ -3,38 +3,46 @@
 import math
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Annotated
 
 import torch
+from annotated_types import Ge
 from torch import Tensor
 
-from karat.core.checks import require_integer, require_number
+from karat.core.ranges import Count, Positive, checked
 
 MULTI_SCALE: tuple[tuple[float, float], ...] = ((0.314, 0.628), (0.123, 0.0888))
 """The paper's intermediate scales: |z_i| = k^-0.314 w.p. k^0.628 / D, and k^-0.123 w.p. k^0.0888 / D."""
 
 
 @dataclass(frozen=True, kw_only=True)
+@checked
 class SparseCode:
-    """D independent symmetric coordinates with |z_i| in {0} u [1/sqrt(k), 1].
+    r"""D independent symmetric coordinates with :math:`|z_i| \in \{0\} \cup [1/\sqrt k, 1]`.
 
-        |z_i| = 1            with probability  large_rate / D
-        |z_i| = s / sqrt(k)  with probability  small_rate k / D,   s uniform on [1, small_spread]
-        |z_i| = k^-a         with probability  scale_rate k^r / D  for each (a, r) in scales
-        z_i = 0              otherwise
+    .. math:: |z_i| = \begin{cases}
+              1 & \text{with probability } \text{large rate} / D \\
+              s / \sqrt k & \text{with probability } \text{small rate} \cdot k / D,
+              \quad s \text{ uniform on } [1, \text{small spread}] \\
+              k^{-a} & \text{with probability } \text{scale rate} \cdot k^r / D
+              \text{ for each } (a, r) \text{ in scales} \\
+              0 & \text{otherwise} \end{cases}
 
     Args:
-        k: sparsity; small coordinates are about 1/sqrt(k) and E|z|_0 is of order k.
+        k: sparsity; small coordinates are about :math:`1 / \sqrt k` and :math:`\mathbb{E} \|z\|_0` is of
+            order k.
         D: number of coordinates.
-        large_rate: expected number of coordinates with |z_i| = 1, > 0.
+        large_rate: expected number of coordinates of size 1, > 0.
         small_rate: expected number of small coordinates divided by k, > 0.
-        small_spread: largest s, in [1, sqrt(k)]. With 1 and w* = +-1 exact ties <w*, z> = 0 are frequent.
-        scales: pairs (a, r) of intermediate sizes, 0 <= a <= 1/2 and r <= 2a so that E z_i^2 = O(1/D);
-            `MULTI_SCALE` holds the paper's two.
+        small_spread: largest s, in :math:`[1, \sqrt k]`. With 1 and :math:`w^* = \pm 1` exact ties
+            :math:`\langle w^*, z \rangle = 0` are frequent.
+        scales: pairs (a, r) of intermediate sizes, :math:`0 \le a \le 1/2` and :math:`r \le 2a` so that
+            :math:`\mathbb{E} z_i^2 = O(1/D)`; `MULTI_SCALE` holds the paper's two.
         scale_rate: factor of their probabilities.
 
     Reading: the paper fixes the law up to constants, with D = d; rates are stated in D so that
-    E|z|_2^2 = Theta(1) for every dictionary. The second pair of `MULTI_SCALE` is kept as printed (0.0888,
-    where 0.246 would keep its share of E z_i^2 constant).
+        :math:`\mathbb{E} \|z\|_2^2 = \Theta(1)` for every dictionary. The second pair of `MULTI_SCALE` is
+        kept as printed (0.0888, where 0.246 would keep its share of :math:`\mathbb{E} z_i^2` constant).
 
     Example:
         >>> code = SparseCode(k=25, D=100)
@@ -44,22 +52,17 @@ class SparseCode:
     Ref: purification, Asm 2.1
     """
 
-    k: int
-    D: int
-    large_rate: float = 0.2
-    small_rate: float = 0.15
-    small_spread: float = 1.5
+    k: Count
+    D: Count
+    large_rate: Positive = 0.2
+    small_rate: Positive = 0.15
+    small_spread: Annotated[float, Ge(1)] = 1.5
     scales: tuple[tuple[float, float], ...] = ()
-    scale_rate: float = 1.0
+    scale_rate: Positive = 1.0
 
     def __post_init__(self) -> None:
-        require_integer(self.D, "D", "SparseCode", minimum=1)
-        require_integer(self.k, "k", "SparseCode", minimum=1)
         if self.k > self.D:
             raise ValueError(f"`k` of `SparseCode` must be at most `D` = {self.D}, got {self.k}.")
-        for name in ("large_rate", "small_rate", "scale_rate"):
-            require_number(getattr(self, name), name, "SparseCode", positive=True)
-        require_number(self.small_spread, "small_spread", "SparseCode", minimum=1)
         if self.small_spread > math.sqrt(self.k) and self.small_spread > 1:
             raise ValueError(
                 f"`small_spread` of `SparseCode` must be at most sqrt(k) = {math.sqrt(self.k):g} so that "
@@ -92,21 +95,28 @@ class SparseCode:
 
     @property
     def expected_support(self) -> float:
-        """E|z|_0, of order k."""
+        r""":math:`\mathbb{E} \|z\|_0`, of order k."""
         return self.D * float(self.probability.sum())
 
     @property
     def second_moment(self) -> float:
-        """E z_i^2, of order 1/D."""
+        r""":math:`\mathbb{E} z_i^2`, of order 1/D."""
         squares = self.size**2
         squares[1] *= (1 + self.small_spread + self.small_spread**2) / 3
         return float(self.probability @ squares)
 
     def sample(self, n: int, *, generator: torch.Generator, dtype: torch.dtype = torch.float64) -> Tensor:
-        """Draw n codes, (n, D)."""
+        """Draw codes, (n, D).
+
+        Args:
+            n: how many.
+            generator: of the draw.
+            dtype: of the tensors.
+        """
         edges = self.probability.cumsum(0)
         support = self._support(n * self.D, float(edges[-1]), generator)
         draws = torch.rand(3, len(support), generator=generator, dtype=torch.float64)
+        # Given that a code is on, its level is drawn in proportion to the rates.
         level = torch.searchsorted(edges, edges[-1] * draws[2], right=True).clamp_(max=len(edges) - 1)
         spread = torch.where(level == 1, 1 + (self.small_spread - 1) * draws[0], 1.0)
         sign = torch.where(draws[1] < 0.5, -1.0, 1.0)
@@ -125,6 +135,7 @@ class SparseCode:
         parts, last = [], -1
         while last < count:
             left = (count - last) * rate
+            # Six standard deviations more than expected: one round is nearly always enough.
             draws = int(left + 6 * math.sqrt(left)) + 8
             gaps = torch.empty(draws, dtype=torch.float64).geometric_(rate, generator=generator)
             parts.append(gaps.long().cumsum_(0).add_(last))

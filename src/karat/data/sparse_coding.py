@@ -8,7 +8,8 @@ from typing import Any, Self
 import torch
 from torch import Tensor
 
-from karat.core.checks import require_choice, require_integer, require_number, require_shape
+from karat.core.checks import require_choice, require_integer, require_shape
+from karat.core.ranges import NonNegative, checked
 from karat.data.dictionaries import draw_dictionary, is_identity
 from karat.data.samples import Samples
 from karat.data.sparse_code import SparseCode
@@ -18,11 +19,12 @@ _TIE = 1e-12
 
 
 def draw_w_star(kind: str, D: int, *, generator: torch.Generator) -> Tensor:
-    """Draw the label vector w*, |w*_j| = Theta(1).
+    r"""Draw the label vector :math:`w^*`, :math:`|w^*_j| = \Theta(1)`.
 
     Args:
         kind: "ones" (all +1), "signs" (fair signs) or "spread" (fair signs times a uniform on [0.7, 1.3]).
         D: length.
+        generator: of the draw.
 
     Ref: purification, Asm 2.1
     """
@@ -35,11 +37,15 @@ def draw_w_star(kind: str, D: int, *, generator: torch.Generator) -> Tensor:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
+@checked
 class SparseCoding:
-    """Sparse combinations of hidden features, labelled by a linear function of the code.
+    r"""Sparse combinations of hidden features, labelled by a linear function of the code.
 
-        x = M z + xi' + M xi'',   y = sign(<w*, z>),   sign(0) = +1
-        xi' ~ N(0, (sigma_x^2 / d) I),   xi''_j = +-k^-0.501 with E xi''_j^2 = sigma_spike^2 / D, else 0
+    .. math:: x = M z + \xi' + M \xi'', \qquad y = \operatorname{sign}(\langle w^*, z \rangle), \qquad
+              \operatorname{sign}(0) = +1
+
+    .. math:: \xi' \sim N(0, (\sigma_x^2 / d) I), \qquad
+              \xi''_j \in \{0, \pm k^{-0.501}\} \text{ with } \mathbb{E} (\xi''_j)^2 = \sigma_{spike}^2 / D
 
     Symbols: M (M), w* (w_star), sigma_x (sigma_x, and sigma_spike for the spike part).
 
@@ -47,11 +53,12 @@ class SparseCoding:
         code: law of z; it fixes k and D.
         M: (d, D) dictionary.
         w_star: (D,) label vector.
-        sigma_x: size of the Gaussian noise, |xi'|_2 is about sigma_x.
+        sigma_x: size of the Gaussian noise, about :math:`\|\xi'\|_2`.
         sigma_spike: size of the spike noise, 0 for none.
 
-    Reading: the paper allows any spike noise with |xi''_j| <= k^-0.501 and E xi''_j^2 = O(sigma_x^2 / d). The
-    one here has the largest allowed size, where it is hardest to tell from a small |z_j| = 1/sqrt(k).
+    Reading: the paper allows any spike noise with :math:`|\xi''_j| \le k^{-0.501}` and
+    :math:`\mathbb{E} (\xi''_j)^2 = O(\sigma_x^2 / d)`. The one here has the largest allowed size, where it is
+    hardest to tell from a small :math:`|z_j| = 1 / \sqrt k`.
 
     Example:
         >>> generator = torch.Generator().manual_seed(0)
@@ -66,14 +73,12 @@ class SparseCoding:
     code: SparseCode
     M: Tensor
     w_star: Tensor
-    sigma_x: float = 0.0
-    sigma_spike: float = 0.0
+    sigma_x: NonNegative = 0.0
+    sigma_spike: NonNegative = 0.0
 
     def __post_init__(self) -> None:
         require_shape(self.M, "M", (None, self.code.D))
         require_shape(self.w_star, "w_star", (self.code.D,))
-        require_number(self.sigma_x, "sigma_x", "SparseCoding", minimum=0)
-        require_number(self.sigma_spike, "sigma_spike", "SparseCoding", minimum=0)
         if self.spike_rate > 1:
             raise ValueError(
                 f"`sigma_spike` of `SparseCoding` must be at most "
@@ -137,22 +142,22 @@ class SparseCoding:
 
     @property
     def spike_size(self) -> float:
-        """Largest allowed spike, k^-0.501."""
+        r"""Largest allowed spike, :math:`k^{-0.501}`."""
         return float(self.k**-0.501)
 
     @property
     def spike_rate(self) -> float:
-        """P(xi''_j != 0)."""
+        r""":math:`P(\xi''_j \ne 0)`."""
         return (self.sigma_spike / self.spike_size) ** 2 / self.D
 
     @property
     def score_variance(self) -> float:
-        """E <w*, z>^2, of order one."""
+        r""":math:`\mathbb{E} \langle w^*, z \rangle^2`, of order one."""
         return self.code.second_moment * float(self.w_star.double().square().sum())
 
     @property
     def dense_direction(self) -> Tensor:
-        """(d,) the dense mixture M w* of all features."""
+        r"""(d,) the dense mixture :math:`M w^*` of all features."""
         return self.M @ self.w_star
 
     @cached_property
@@ -160,12 +165,18 @@ class SparseCoding:
         return is_identity(self.M)
 
     def label(self, z: Tensor) -> Tensor:
-        """Return sign(<w*, z>) for codes (n, D), with sign(0) = +1."""
+        r"""Return :math:`\operatorname{sign}(\langle w^*, z \rangle)` for codes (n, D), with sign(0) = +1."""
         score = z.double() @ self.w_star.double()
         return torch.where(score >= -_TIE, 1.0, -1.0).to(z.dtype)
 
     def sample(self, n: int, *, generator: torch.Generator, dtype: torch.dtype = torch.float64) -> Samples:
-        """Draw n labelled points; `z` of the result is the code without noise."""
+        """Draw labelled points; `z` of the result is the code without noise.
+
+        Args:
+            n: how many.
+            generator: of the draw.
+            dtype: of the tensors.
+        """
         require_integer(n, "n", "SparseCoding.sample", minimum=1)
         z = self.code.sample(n, generator=generator, dtype=dtype)
         features = z

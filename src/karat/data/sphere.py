@@ -2,12 +2,15 @@
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Annotated
 
 import torch
+from annotated_types import Ge, Le
 from scipy.special import betainc, betaincinv
 from torch import Tensor
 
 from karat.core.checks import require_choice, require_integer, require_number, require_shape
+from karat.core.ranges import checked
 from karat.data.samples import Samples
 
 _ATTEMPTS = 100
@@ -25,18 +28,18 @@ def smallest_distance(x: Tensor) -> float:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
+@checked
 class UnitSphere:
-    """Independent uniform points of the unit sphere in R^d.
-
-        labels = "random":     y a fair coin, independent of x
-        labels = "halfspace":  y = sign(<normal, x>), x conditioned on |<normal, x>| >= margin
+    r"""Independent uniform points of the unit sphere in :math:`\mathbb{R}^d`.
 
     Args:
         d: input dimension, at least 2.
-        labels: "random" or "halfspace".
+        labels: "random" for fair coins, or "halfspace" for
+            :math:`y = \operatorname{sign} \langle \nu, x \rangle` with x conditioned on
+            :math:`|\langle \nu, x \rangle| \ge \text{margin}`.
         margin: distance of every point from the separating hyperplane, in [0, 1); halfspace labels only.
         separation: samples are drawn conditioned on all distances being at least this; 0 for no condition.
-        normal: (d,) unit normal of the halfspace; the first axis when left out.
+        normal: (d,) unit normal nu of the halfspace; the first axis when left out.
 
     Example:
         >>> model = UnitSphere(d=3, labels="halfspace", margin=0.2)
@@ -47,20 +50,18 @@ class UnitSphere:
     Ref: lazy, Cor 3.2
     """
 
-    d: int
+    d: Annotated[int, Ge(2)]
     labels: str = "random"
     margin: float = 0.0
-    separation: float = 0.0
+    separation: Annotated[float, Ge(0), Le(2)] = 0.0
     normal: Tensor | None = None
 
     def __post_init__(self) -> None:
-        require_integer(self.d, "d", "UnitSphere", minimum=2)
         require_choice(self.labels, "labels", "UnitSphere", ["random", "halfspace"])
         if not 0 <= require_number(self.margin, "margin", "UnitSphere") < 1:
             raise ValueError(f"`margin` of `UnitSphere` must be a number in [0, 1), got {self.margin!r}.")
         if self.margin > 0 and self.labels == "random":
             raise ValueError("`margin` of `UnitSphere` needs `labels` = 'halfspace', got 'random'.")
-        require_number(self.separation, "separation", "UnitSphere", minimum=0, maximum=2)
         if self.normal is not None:
             require_shape(self.normal, "normal", (self.d,))
             norm = float(torch.linalg.vector_norm(self.normal.double()))
@@ -76,7 +77,13 @@ class UnitSphere:
         return axis
 
     def sample(self, n: int, *, generator: torch.Generator, dtype: torch.dtype = torch.float64) -> Samples:
-        """Draw n labelled points."""
+        """Draw labelled points.
+
+        Args:
+            n: how many.
+            generator: of the draw.
+            dtype: of the tensors.
+        """
         require_integer(n, "n", "UnitSphere.sample", minimum=1)
         for _ in range(_ATTEMPTS):
             x, y = self._draw(n, generator, dtype)
@@ -95,6 +102,7 @@ class UnitSphere:
         if self.labels == "halfspace" and self.margin == 0:
             y = torch.where(x @ normal >= 0, 1.0, -1.0).to(dtype)
         if self.margin > 0:
+            # The part across the normal is uniform on its own sphere, whatever the part along it.
             x.addr_(x @ normal, normal, alpha=-1)
         x.div_(torch.linalg.vector_norm(x, dim=1, keepdim=True))
         if self.margin > 0:

@@ -7,17 +7,23 @@ from karat.core.checks import require_integer
 
 
 def cosine_table(W: Tensor, directions: Tensor) -> Tensor:
-    """cos(w_i, v_j) for all pairs, (m, k) in float64; zero where a vector is zero."""
+    r""":math:`\cos(w_i, v_j)` for all pairs, (m, k) in float64; zero where a vector is zero."""
+    return unit_rows(W) @ unit_rows(directions).T
 
-    def unit(v: Tensor) -> Tensor:
-        v = v.double()
-        return v / torch.linalg.vector_norm(v, dim=1, keepdim=True).clamp_min(1e-300)
 
-    return unit(W) @ unit(directions).T
+def unit_rows(v: Tensor) -> Tensor:
+    """The rows divided by their lengths, in float64; a zero row stays zero."""
+    v = v.double()
+    return v / torch.linalg.vector_norm(v, dim=1, keepdim=True).clamp_min(1e-300)
 
 
 def covered(W: Tensor, directions: Tensor, cosine: float = 0.9) -> tuple[int, float]:
-    """How many directions have a neuron within `cosine`, and the best cosine of the worst direction.
+    """How many directions have a neuron within a cosine, and the best cosine of the worst direction.
+
+    Args:
+        W: (m, d) weights.
+        directions: (k, d) to be found among them.
+        cosine: from which on a neuron covers a direction.
 
     >>> covered(torch.eye(3), torch.eye(3)[:2])
     (2, 1.0)
@@ -36,13 +42,13 @@ def spherical_means(
     Args:
         directions: (n, d).
         count: clusters.
+        generator: of the starts.
         rounds: of Lloyd's alternation.
-        starts: random starts, best kept.
+        starts: random starts, of which the best end is returned.
     """
     require_integer(count, "count", "spherical_means", minimum=1)
-    v = directions.double()
-    unit = v / torch.linalg.vector_norm(v, dim=1, keepdim=True).clamp_min(1e-300)
-    best, found = -2.0, (unit[:count], torch.zeros(len(unit), dtype=torch.long))
+    unit = unit_rows(directions)
+    best_score, best = -2.0, (unit[:count], torch.zeros(len(unit), dtype=torch.long))
     for _ in range(starts):
         centres = unit[torch.randperm(len(unit), generator=generator)[:count]]
         member = torch.zeros(len(unit), dtype=torch.long)
@@ -50,14 +56,15 @@ def spherical_means(
             member = (unit @ centres.T).argmax(dim=1)
             sums = torch.zeros_like(centres).index_add_(0, member, unit)
             length = torch.linalg.vector_norm(sums, dim=1, keepdim=True)
+            # An empty cluster keeps its centre.
             moved = torch.where(length > 0, sums / length.clamp_min(1e-300), centres)
             if torch.allclose(moved, centres):
                 break
             centres = moved
         score = float((unit * centres[member]).sum(dim=1).mean())
-        if score > best:
-            best, found = score, (centres, member)
-    return found
+        if score > best_score:
+            best_score, best = score, (centres, member)
+    return best
 
 
 def cluster_cosines(
@@ -65,13 +72,16 @@ def cluster_cosines(
 ) -> tuple[list[float], list[float]]:
     """Mean cosine to one's own centre per cluster, and the cosines between centres (pairs in order).
 
+    Args:
+        directions: (n, d).
+        count: clusters.
+        generator: of the random starts.
+
     Ref: features, Fig 20
     """
     centres, member = spherical_means(directions, count, generator=generator)
-    v = directions.double()
-    unit = v / torch.linalg.vector_norm(v, dim=1, keepdim=True).clamp_min(1e-300)
-    own = (unit * centres[member]).sum(dim=1)
-    inside = [float(own[member == c].mean()) if bool((member == c).any()) else 0.0 for c in range(count)]
+    cosine = (unit_rows(directions) * centres[member]).sum(dim=1)
+    inside = [float(cosine[member == c].mean()) if bool((member == c).any()) else 0.0 for c in range(count)]
     pairs = torch.triu_indices(count, count, 1)
     between = (centres @ centres.T)[pairs[0], pairs[1]].tolist()
     return inside, between
@@ -82,10 +92,14 @@ def cluster_count(
 ) -> int:
     """The number of clusters of largest mean silhouette, distances 1 - cosine to the nearest two centres.
 
+    Args:
+        directions: (n, d).
+        counts: numbers of clusters that are tried.
+        generator: of the random starts.
+
     Ref: features, Fig 19
     """
-    v = directions.double()
-    unit = v / torch.linalg.vector_norm(v, dim=1, keepdim=True).clamp_min(1e-300)
+    unit = unit_rows(directions)
     scores = []
     for count in counts:
         centres, _ = spherical_means(directions, count, generator=generator)

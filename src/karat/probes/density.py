@@ -1,6 +1,10 @@
-"""In how many directions a perturbation lives: in pixels, frequencies, principal components, any basis."""
+"""How evenly the energy of a vector is spread over its coefficients: in pixels, waves, components, features.
 
-import math
+Two measures of spread are used. `participation_ratio` counts the coefficients that carry the energy;
+`flatness` is a share of all of them and, being made of absolute values, sees many small coefficients that
+carry little energy.
+"""
+
 from dataclasses import dataclass
 
 import torch
@@ -8,7 +12,7 @@ from scipy.optimize import brentq
 from scipy.stats import norm as gaussian
 from torch import Tensor
 
-from karat.core.checks import ShapeError, require_integer, require_number, require_shape
+from karat.core.checks import require_integer, require_number, require_shape
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,7 +31,9 @@ class Density:
 
 
 def participation_ratio(coefficients: Tensor) -> Tensor:
-    """(n,) (sum c^2)^2 / sum c^4: the number of coefficients if their sizes were equal; 0 for a zero vector.
+    r"""(n,) the number of coefficients if their sizes were equal; 0 for a zero vector.
+
+    .. math:: \Big(\sum_j c_j^2\Big)^2 \Big/ \sum_j c_j^4
 
     >>> participation_ratio(torch.tensor([[1.0, -1.0, 0.0], [0.0, 0.0, 2.0]]))
     tensor([2., 1.])
@@ -37,6 +43,21 @@ def participation_ratio(coefficients: Tensor) -> Tensor:
     share = _shares(coefficients)
     squares = share.square().sum(dim=1)
     return torch.where(squares > 0, 1 / squares, 0.0).to(coefficients)
+
+
+def flatness(vectors: Tensor, M: Tensor) -> Tensor:
+    r"""(n,) how flat the coefficients :math:`c = M^\top v` are: 1 if all are equal, 1/D if one is left.
+
+    .. math:: \|c\|_1^2 \,/\, (D \|c\|_2^2)
+
+    >>> flatness(torch.tensor([[1.0, 1.0], [0.0, 3.0]]), torch.eye(2))
+    tensor([1.0000, 0.5000])
+
+    Ref: purification, Fig 7
+    """
+    c = vectors @ M.to(vectors)
+    size = c.square().sum(dim=1).clamp_min(torch.finfo(c.dtype).tiny)
+    return c.abs().sum(dim=1).square() / (c.shape[1] * size)
 
 
 def components_for(coefficients: Tensor, share: float = 0.9) -> Tensor:
@@ -57,7 +78,7 @@ def leading_share(coefficients: Tensor, count: int = 50) -> Tensor:
     return _shares(coefficients)[:, :count].sum(dim=1).to(coefficients)
 
 
-def describe(coefficients: Tensor, count: int = 50) -> Density:
+def mean_density(coefficients: Tensor, count: int = 50) -> Density:
     """Means over the rows of (n, D) coefficients."""
     return Density(
         participation=float(participation_ratio(coefficients).double().mean()),
@@ -66,53 +87,12 @@ def describe(coefficients: Tensor, count: int = 50) -> Density:
     )
 
 
-def frequency_coefficients(images: Tensor) -> Tensor:
-    """(n, C H W) cosine coefficients of images (n, C, H, W), slowest waves of all channels first.
-
-    The transform is orthonormal per channel, so the energy is that of the pixels.
-    """
-    if images.dim() != 4:
-        raise ShapeError(f"`images` must have shape (n, channels, height, width), got {tuple(images.shape)}.")
-    height, width = images.shape[2:]
-    rows, columns = cosine_waves(height).to(images), cosine_waves(width).to(images)
-    table = rows @ images @ columns.T
-    radius = torch.hypot(
-        torch.arange(height).unsqueeze(1) / height, torch.arange(width).unsqueeze(0) / width
-    ).flatten()
-    order = radius.argsort(stable=True)
-    return table.flatten(2)[:, :, order].transpose(1, 2).flatten(1)
-
-
-def cosine_waves(size: int) -> Tensor:
-    """(size, size) orthonormal rows sqrt(2/size) cos(pi f (2 t + 1) / (2 size)), the first constant."""
-    require_integer(size, "size", "cosine_waves", minimum=1)
-    f, t = torch.meshgrid(torch.arange(size), torch.arange(size), indexing="ij")
-    waves = torch.cos(math.pi * f.double() * (2 * t + 1) / (2 * size)) * math.sqrt(2 / size)
-    waves[0] /= math.sqrt(2)
-    return waves
-
-
-def principal_components(images: Tensor) -> Tensor:
-    """(d, d) orthonormal rows: principal components of the rows of images, largest variance first.
-
-    Directions in which the images do not vary come last, so that every vector keeps its energy. Computed in
-    the precision of the images: 3,072 pixels take seconds.
-    """
-    rows = images.flatten(1)
-    centred = rows - rows.mean(dim=0)
-    square = centred.T @ centred
-    try:
-        return torch.linalg.eigh(square).eigenvectors.T.flip(0)
-    except torch.linalg.LinAlgError:  # type: ignore[attr-defined]
-        # Many equal eigenvalues, as zero pixels or few images give, can be too much for single precision.
-        return torch.linalg.eigh(square.double()).eigenvectors.T.flip(0)
-
-
 def noise_density(dimension: int, count: int = 50) -> Density:
-    """The same quantities for white Gaussian noise, by formula.
+    r"""The same quantities for white Gaussian noise, by formula.
 
-    The energy shares of noise follow a Dirichlet law with parameters 1/2, so E sum p^2 = 3/(D + 2) exactly.
-    For k90, D P(|g| > t) coefficients remain above the t with E g^2 1[|g| > t] = 0.9 as D grows.
+    The energy shares :math:`p_j` of noise follow a Dirichlet law with parameters 1/2, so
+    :math:`\mathbb{E} \sum_j p_j^2 = 3 / (D + 2)` exactly. For k90, :math:`D\,P(|g| > t)` coefficients remain
+    above the t with :math:`\mathbb{E}\, g^2 1[|g| > t] = 0.9` as D grows.
 
     >>> noise_density(3072).participation
     1024.6666666666667

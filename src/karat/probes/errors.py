@@ -12,16 +12,29 @@ from karat.core.classifier import Classifier
 
 @dataclass(frozen=True)
 class Errors:
-    """Shares of errors under flipped labels."""
+    """Shares of errors under flipped labels.
+
+    Args:
+        clean: without perturbation.
+        robust: under attack.
+    """
 
     clean: float
     robust: float
 
 
 def mix_flips(error_at_clean_label: float, error_at_flipped_label: float, flip_rate: float) -> float:
-    """Error when a label is flipped with probability flip_rate, independently of the input.
+    r"""Error when a label is flipped with probability :math:`\beta`, independently of the input.
 
-        (1 - beta) P(an allowed point has y_c f <= 0) + beta P(an allowed point has -y_c f <= 0)
+    .. math:: (1 - \beta)\, P(\text{an allowed point has } y_c f \le 0)
+              + \beta\, P(\text{an allowed point has } -y_c f \le 0)
+
+    Symbols: flip_rate is beta.
+
+    Args:
+        error_at_clean_label: the first probability.
+        error_at_flipped_label: the second probability.
+        flip_rate: of the labels.
 
     Reading: the second term is not 1 minus the first: near the boundary a ball contains points of both signs.
         Drawing it exactly keeps the noise of the test labels out of the measurement.
@@ -54,9 +67,13 @@ def flipped_errors(
     The attack's errors are lower bounds on the worst case: a perturbation it misses is not counted.
 
     Args:
+        classifier: what is attacked.
         x: (n, d) test inputs.
         y_clean: (n,) their labels before flipping.
-        ball, method: the attack.
+        ball: the perturbations allowed.
+        method: the attack.
+        flip_rate: of the labels.
+        generator: of attacks that draw.
     """
 
     def attacked(y: Tensor) -> float:

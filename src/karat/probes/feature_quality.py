@@ -20,9 +20,9 @@ class BestClassifier:
 
     Args:
         loss: its mean hinge loss on the sample, the smallest possible.
-        weights, intercept: on the features as given.
+        weights: (N,) of the features as given.
+        intercept: added to their sum.
         rank: number of features that are no constants.
-        largest: max |weights|.
     """
 
     loss: float
@@ -41,7 +41,9 @@ class BestClassifier:
 
 
 def smallest_hinge(H: Tensor, y: Tensor) -> BestClassifier:
-    """min_a mean_i max(0, 1 - y_i (<a, h_i> + c)) over all a and c, exactly (a linear program).
+    r"""The smallest mean hinge loss of a linear classifier on given features, exactly (a linear program).
+
+    .. math:: \min_{a, c} \; \frac1n \sum_i \max\big(0,\; 1 - y_i (\langle a, h_i \rangle + c)\big)
 
     Invariant under rescaling and shifting of every feature, so it judges what the features can express and
     not how fast a learner gets there.
@@ -76,7 +78,9 @@ def smallest_hinge(H: Tensor, y: Tensor) -> BestClassifier:
 
 
 def smallest_weights(H: Tensor, y: Tensor) -> float:
-    """min |a|_inf such that y_i <a, h_i> >= 1 for every sample, infinite if no a does; without intercept.
+    r"""The smallest weights that separate with margin 1, without intercept; infinite if none do.
+
+    .. math:: \min_a \|a\|_\infty \quad\text{such that}\quad y_i \langle a, h_i \rangle \ge 1 \;\; \forall i
 
     Args:
         H: (n, N) features.

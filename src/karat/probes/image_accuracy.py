@@ -9,7 +9,7 @@ from karat.core.checks import require_integer
 from karat.core.classifier import Classifier
 from karat.nets.modes import evaluation, still
 from karat.nets.module import ModuleClassifier
-from karat.training.image_attackers import ImageAttacker, LogProbability, random_start
+from karat.training.images.attackers import ImageAttacker, LogProbability, random_start
 
 BATCH = 250
 """Images in one forward pass."""
@@ -19,7 +19,13 @@ SCOUT_STEPS = 10
 
 
 def correct(module: nn.Module, x: Tensor, labels: Tensor) -> Tensor:
-    """(n,) booleans: images whose largest logit is the label's, in evaluation mode; on the CPU."""
+    """(n,) booleans: images whose largest logit is the label's, in evaluation mode; on the CPU.
+
+    Args:
+        module: returns logits.
+        x: (n, ...) images.
+        labels: (n,) class indices.
+    """
     device = device_of(module)
     with evaluation(module):
         parts = [module(part.to(device)).argmax(dim=1).cpu() for part in x.split(BATCH)]
@@ -27,25 +33,38 @@ def correct(module: nn.Module, x: Tensor, labels: Tensor) -> Tensor:
 
 
 def accuracy(module: nn.Module, x: Tensor, labels: Tensor) -> float:
-    """Share of images that are classified as their label."""
+    """Share of images that are classified as their label.
+
+    Args:
+        module: returns logits.
+        x: (n, ...) images.
+        labels: (n,) class indices.
+    """
     return float(correct(module, x, labels).double().mean())
 
 
 def attacker_accuracy(
     module: nn.Module, x: Tensor, labels: Tensor, attacker: ImageAttacker, *, generator: torch.Generator
 ) -> float:
-    """Share of an attacker's copies that are classified right, noise included: the accuracy of Table 1.
+    """Share of an attacker's copies that are classified right, their noise included.
 
     Reading: each noisy copy is scored by itself. Noise that hides the gradient flatters a clean net, so this
         number must stand beside `robust`, which has no noise.
+
+    Args:
+        module: returns logits.
+        x: (n, ...) images.
+        labels: (n,) class indices.
+        attacker: makes the copies.
+        generator: of noise and random starts.
 
     Ref: purification, Tab 1
     """
     device, right, total = device_of(module), 0, 0
     for images, truth in zip(x.split(BATCH), labels.split(BATCH), strict=True):
-        moved, wanted = attacker.copies(module, images.to(device), truth.to(device), generator=generator)
-        right += int(correct(module, moved, wanted).sum())
-        total += len(wanted)
+        copies, truths = attacker.copies(module, images.to(device), truth.to(device), generator=generator)
+        right += int(correct(module, copies, truths).sum())
+        total += len(truths)
     return right / total
 
 
@@ -64,6 +83,15 @@ def robust(
     `SCOUT_STEPS` steps from the image itself, against the margin and against the cross entropy, then
     `restarts` runs of `steps` steps from random points of the ball, against the two in turn; each run sees
     the images that are still right.
+
+    Args:
+        module: returns logits.
+        x: (n, ...) images.
+        labels: (n,) class indices.
+        ball: the perturbations allowed.
+        generator: of random starts.
+        steps: of a long run.
+        restarts: number of long runs.
     """
     require_integer(steps, "steps", "robust", minimum=1)
     require_integer(restarts, "restarts", "robust", minimum=0)
@@ -82,7 +110,16 @@ def robust(
 def robust_accuracy(
     module: nn.Module, x: Tensor, labels: Tensor, ball: Ball, *, generator: torch.Generator, **settings: int
 ) -> float:
-    """Share of images that no attack of `robust` turns: an upper limit, like every attack."""
+    """Share of images that no attack of `robust` turns: an upper limit, like every attack.
+
+    Args:
+        module: returns logits.
+        x: (n, ...) images.
+        labels: (n,) class indices.
+        ball: the perturbations allowed.
+        generator: of random starts.
+        settings: `steps` and `restarts` of `robust`.
+    """
     return float(robust(module, x, labels, ball, generator=generator, **settings).double().mean())
 
 

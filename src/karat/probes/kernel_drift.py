@@ -13,12 +13,12 @@ MOST_DIRECTIONS = 10
 
 @dataclass(frozen=True)
 class KernelDrift:
-    """Two kernels compared on the same inputs.
+    r"""Two kernels K and L compared on the same inputs, in the Frobenius norm.
 
     Args:
-        alignment: <K, L> / (|K| |L|), 1 for equal directions.
+        alignment: :math:`\langle K, L \rangle / (\|K\| \|L\|)`, 1 for equal directions.
         centred: the same after removing means, which takes out what all inputs share.
-        change: |L - K| / |K| in Frobenius norm.
+        change: :math:`\|L - K\| / \|K\|`.
     """
 
     alignment: float
@@ -26,10 +26,11 @@ class KernelDrift:
     change: float
 
 
-def tangent_kernel(model: nn.Module, x: Tensor, directions: Tensor) -> Tensor:
-    """(n, n) empirical neural tangent kernel, summed over output directions.
+def empirical_kernel(model: nn.Module, x: Tensor, directions: Tensor) -> Tensor:
+    r"""(n, n) empirical neural tangent kernel, summed over output directions.
 
-        K_ij = sum_v < grad_theta <v, f(x_i)>, grad_theta <v, f(x_j)> >
+    .. math:: K_{ij} = \sum_v \big\langle \nabla_\theta \langle v, f(x_i) \rangle,\,
+              \nabla_\theta \langle v, f(x_j) \rangle \big\rangle
 
     With the unit vectors as directions this is the trace kernel; with c random sign vectors it estimates the
     trace kernel c times, without bias.
@@ -45,7 +46,7 @@ def tangent_kernel(model: nn.Module, x: Tensor, directions: Tensor) -> Tensor:
     """
     require_shape(directions, "directions", (None, None))
     parameters = [p for p in model.parameters() if p.is_floating_point()]
-    wanted = [p.requires_grad for p in parameters]
+    flags = [p.requires_grad for p in parameters]
     kernel = torch.zeros(len(x), len(x), dtype=torch.float64)
     try:
         for parameter in parameters:
@@ -54,13 +55,19 @@ def tangent_kernel(model: nn.Module, x: Tensor, directions: Tensor) -> Tensor:
             rows = torch.stack([_gradient(model, sample, v, parameters) for sample in x])
             kernel += (rows @ rows.T).double()
     finally:
-        for parameter, flag in zip(parameters, wanted, strict=True):
+        for parameter, flag in zip(parameters, flags, strict=True):
             parameter.requires_grad_(flag)
     return kernel
 
 
 def output_directions(outputs: int, *, generator: torch.Generator, most: int = MOST_DIRECTIONS) -> Tensor:
-    """The unit vectors where there are few outputs, `most` random sign vectors else."""
+    """The unit vectors where there are few outputs, random sign vectors else.
+
+    Args:
+        outputs: of the net.
+        generator: of the signs.
+        most: directions.
+    """
     require_integer(outputs, "outputs", "output_directions", minimum=1)
     if outputs <= most:
         return torch.eye(outputs)
@@ -82,7 +89,13 @@ def compare_kernels(K: Tensor, L: Tensor) -> KernelDrift:
 
 
 def affordable_samples(model: nn.Module, samples: int, numbers: int = 40_000_000) -> int:
-    """How many inputs keep the table of gradients below `numbers` entries; at least 4, at most `samples`."""
+    """How many inputs keep the table of gradients small; at least 4.
+
+    Args:
+        model: a gradient has as many entries as it has parameters.
+        samples: inputs at most.
+        numbers: entries of the table at most.
+    """
     size = sum(p.numel() for p in model.parameters())
     return max(min(4, samples), min(samples, numbers // max(size, 1)))
 
@@ -90,8 +103,8 @@ def affordable_samples(model: nn.Module, samples: int, numbers: int = 40_000_000
 def _gradient(model: nn.Module, sample: Tensor, v: Tensor, parameters: list[nn.Parameter]) -> Tensor:
     with torch.enable_grad():
         value = (model(sample.unsqueeze(0)).reshape(-1) * v.to(sample)).sum()
-        found = torch.autograd.grad(value, parameters, allow_unused=True, materialize_grads=True)
-    return torch.cat([gradient.reshape(-1) for gradient in found])
+        gradients = torch.autograd.grad(value, parameters, allow_unused=True, materialize_grads=True)
+    return torch.cat([gradient.reshape(-1) for gradient in gradients])
 
 
 def _centre(K: Tensor) -> Tensor:

@@ -14,11 +14,12 @@ from karat.core.tangent_kernel import gram, profile_of
 
 @dataclass(frozen=True, eq=False)
 class KernelFunction:
-    """g(x) = sum_j coefficients_j K(points_j, x), K the tangent kernel of an activation on the sphere.
+    r"""A function :math:`g(x) = \sum_j c_j K(x_j, x)`, K the tangent kernel of an activation on the sphere.
 
     Args:
-        points: (N, d) unit vectors.
-        coefficients: (N,).
+        activation: of the kernel.
+        points: (N, d) unit vectors :math:`x_j`.
+        coefficients: (N,) :math:`c_j`.
     """
 
     activation: Activation
@@ -31,20 +32,22 @@ class KernelFunction:
 
     @property
     def norm(self) -> float:
-        """Norm in the kernel's space, sqrt(c' K c)."""
+        r"""Norm in the kernel's space, :math:`\sqrt{c^\top K c}`."""
         K = gram(profile_of(self.activation), self.points)
         return float((self.coefficients @ K @ self.coefficients).clamp_min(0).sqrt())
 
     def density(self, W: Tensor) -> Tensor:
-        """c(w)/p0(w) = sum_j coefficients_j phi'(<w, x_j>) x_j at every row of W, (m, d).
+        r"""The density of the random features that make up g, at every row w of W, (m, d).
 
-        g(x) is the mean of <c(w)/p0(w), x> phi'(<w, x>) over w ~ N(0, I).
+        .. math:: \frac{c(w)}{p_0(w)} = \sum_j c_j\, \phi'(\langle w, x_j \rangle)\, x_j, \qquad
+                  g(x) = \mathbb{E}_{w \sim N(0, I)} \Big\langle \frac{c(w)}{p_0(w)}, x \Big\rangle
+                  \phi'(\langle w, x \rangle)
         """
         gates = self.activation.derivative(W @ self.points.to(W).T)
         return (gates * self.coefficients.to(W)) @ self.points.to(W)
 
     def random_feature_norm(self, W: Tensor) -> float:
-        """sup over w of |c(w)|/p0(w), over the rows of W: a lower estimate that grows with their number.
+        r""":math:`\sup_w \|c(w)\| / p_0(w)` over the rows of W: a lower estimate that grows with m.
 
         Ref: convergence, Lem C.1
         """
@@ -57,8 +60,10 @@ def interpolant(
     """The function of smallest norm through the targets, its Gram matrix lifted by a ridge.
 
     Args:
+        activation: of the kernel.
         x: (N, d) unit vectors.
-        targets: (N,).
+        targets: (N,) values there.
+        ridge: relative to the mean diagonal of the Gram matrix.
     """
     require_number(ridge, "ridge", "interpolant", minimum=0)
     K = gram(profile_of(activation), x.double())
@@ -67,10 +72,15 @@ def interpolant(
 
 
 def separating_function(activation: Activation, x: Tensor, y: Tensor) -> KernelFunction:
-    """The function of smallest norm with y g >= 1 at all points: the support vector machine without offset.
+    r"""The function of smallest norm with margin 1 at all points: the support vector machine without offset.
 
-    Its dual, min over alpha >= 0 of alpha' Q alpha/2 - sum alpha with Q = y y' K, is one of non-negative
-    least squares in the Cholesky factor of Q.
+    Its dual, :math:`\min_{\alpha \ge 0} \frac12 \alpha^\top Q \alpha - \sum_j \alpha_j` with
+    :math:`Q_{jk} = y_j y_k K_{jk}`, is a problem of non-negative least squares in the Cholesky factor of Q.
+
+    Args:
+        activation: of the kernel.
+        x: (N, d) unit vectors.
+        y: (N,) their labels.
 
     Reading: rescaled so that its smallest margin is exactly 1. Points that no function of the space separates
         have no such function, which is an error.
@@ -80,6 +90,7 @@ def separating_function(activation: Activation, x: Tensor, y: Tensor) -> KernelF
     K = gram(profile_of(activation), points)
     signed = labels.unsqueeze(1) * K * labels
     lifted = signed + 1e-10 * K.diagonal().mean() * torch.eye(len(K), dtype=K.dtype)
+    # With Q = F F', alpha' Q alpha / 2 - sum alpha = |F' alpha - F^-1 1|^2 / 2 up to a constant.
     factor = torch.linalg.cholesky(lifted)
     ones = torch.ones(len(K), 1, dtype=K.dtype)
     target = torch.linalg.solve_triangular(factor, ones, upper=False).squeeze(1)

@@ -52,20 +52,22 @@ class LassoPath:
         first = reached.to(torch.int8).argmax(dim=0, keepdim=True)
         before = (first - 1).clamp_min(0)
         high, low = missing.gather(0, before), missing.gather(0, first)
-        part = torch.where(high > low, (high - error) / (high - low).clamp_min(1e-300), 1.0)
-        found = count.gather(0, before) + part * (count.gather(0, first) - count.gather(0, before))
-        return torch.where(reached.any(dim=0), found.squeeze(0), math.inf)
+        share = torch.where(high > low, (high - error) / (high - low).clamp_min(1e-300), 1.0)
+        needed = count.gather(0, before) + share * (count.gather(0, first) - count.gather(0, before))
+        return torch.where(reached.any(dim=0), needed.squeeze(0), math.inf)
 
 
 @torch.no_grad()
 def lasso_path(
     targets: Tensor, atoms: Tensor, *, ratios: Sequence[float] = RATIOS, iterations: int = 80
 ) -> LassoPath:
-    """min_c |x - A^T c|^2 / 2 + weight |c|_1 for every target x and a falling sequence of weights.
+    r"""The Lasso for every target x and a falling sequence of weights.
 
-    Accelerated proximal gradient (FISTA) on the Gram matrix A A^T, computed once; every weight starts from
-    the solution before it, and momentum restarts where it points uphill. Coefficients are zero exactly, by
-    the soft threshold. Atoms are made unit; atoms that are zero stay out.
+    .. math:: \min_c \; \tfrac12 \|x - A^\top c\|^2 + \text{weight} \cdot \|c\|_1
+
+    Accelerated proximal gradient (FISTA) on the Gram matrix :math:`A A^\top`, computed once; every weight
+    starts from the solution before it, and momentum restarts where it points uphill. Coefficients are zero
+    exactly, by the soft threshold. Atoms are made unit; atoms that are zero stay out.
 
     Args:
         targets: (n, d).
@@ -73,8 +75,9 @@ def lasso_path(
         ratios: falling, in (0, 1).
         iterations: per weight.
 
-    Reading: the paper minimises |x - A^T c|^2 + lambda |c|_1, so its lambda is twice the weight here; weights
-        are relative to each target, which leaves the path unchanged by rescaling an image.
+    Reading: the paper minimises :math:`\|x - A^\top c\|^2 + \lambda \|c\|_1`, so its lambda is twice the
+        weight here; weights are relative to each target, which leaves the path unchanged by rescaling an
+        image.
 
     Ref: purification, Fig 12
     """
@@ -88,6 +91,7 @@ def lasso_path(
     gram, correlation = unit @ unit.T, targets @ unit.T
     energy = targets.square().sum(dim=1).double()
     step = 1 / _largest_eigenvalue(gram)
+    # From this weight on the zero code is optimal, so ratios of it are comparable between targets.
     largest = correlation.abs().amax(dim=1, keepdim=True)
     c = torch.zeros_like(correlation)
     nonzeros, errors, gaps, codes = [], [], [], []
@@ -118,7 +122,7 @@ def _fista(c: Tensor, gram: Tensor, correlation: Tensor, weight: Tensor, step: f
 
 
 def _shrink(v: Tensor, level: Tensor) -> Tensor:
-    """The soft threshold: sign(v) max(|v| - level, 0), zero exactly."""
+    r"""The soft threshold :math:`\operatorname{sign}(v) \max(|v| - \text{level}, 0)`, zero exactly."""
     return v - v.clamp(-level, level)
 
 
@@ -131,6 +135,7 @@ def _quality(
     along = (c * correlation).sum(dim=1).double()
     square = (energy - 2 * along + (c * image).sum(dim=1).double()).clamp_min(0)
     weight = weight.double()
+    # A dual point must have correlations of at most the weight: shrink the residual until it does.
     scale = torch.where(left > weight, weight / left.clamp_min(1e-300), 1.0)
     primal = square / 2 + weight * c.abs().sum(dim=1).double()
     # Dual value at s r: s <r, x> - s^2 |r|^2 / 2, with <r, x> = |x|^2 - <c, A x>.

@@ -1,4 +1,7 @@
-"""What training did to each layer's weights: angles, movement, pairs, with the levels that chance gives."""
+r"""What training did to each layer's weights: cosines, movement, pairs, with the level that chance gives.
+
+:math:`\theta` is the absolute cosine of `karat.probes.cosines`.
+"""
 
 import math
 from dataclasses import dataclass
@@ -8,32 +11,39 @@ from torch import Tensor
 
 from karat.core.checks import require_shape
 from karat.nets.weight_layers import WeightLayer
-from karat.probes.angles import abs_cosine
-
-ALIVE = 0.05
-LARGE, SMALL = 0.8, 0.2
-"""Mean theta that counts as kept, and as forgotten or unrelated."""
+from karat.probes.cosines import LARGE, SMALL, abs_cosine, chance_cosine
+from karat.probes.live_rows import live_filters
 
 _MOST_ROWS = 2000
 
 
 @dataclass(frozen=True, kw_only=True)
 class LayerChange:
-    """One layer before (w) and after (w'), and at the start (w0) where it is known; means over its live rows.
+    r"""One layer before (w) and after (w'), and at the start (w0) where it is known: means over live rows.
+
+    What starts with `start_` is NaN where the start is unknown.
 
     Args:
+        name: of the layer.
+        kind: of the layer, such as "linear" or "conv".
         m: rows.
         fan_in: numbers in a row.
         live: rows that are not nearly zero in either net.
-        chance: mean theta of unrelated directions, sqrt(2 / (pi fan_in)).
-        theta: theta(w, w').
-        kept: share of rows with theta >= 0.8.
-        pairs_before, pairs_after: mean theta between different rows; apart_*: share of pairs at most 0.2.
-        frobenius: |W' - W|_F.
-        relative: the same over |W|_F.
-        row: largest |w' - w|_2.
-        row_scaled: sqrt(m) times it, the unit of the lazy theory; start_*: theta(w0, w), theta(w0, w') and
-            relative movement from the start; NaN where it is unknown.
+        chance: mean theta of unrelated directions.
+        theta: :math:`\theta(w, w')`.
+        kept: share of rows with theta at least `LARGE`.
+        pairs_before: mean theta between different rows of w.
+        pairs_after: the same of w'.
+        apart_before: share of pairs of rows of w with theta at most `SMALL`.
+        apart_after: the same of w'.
+        frobenius: :math:`\|W' - W\|_F`.
+        relative: the same over :math:`\|W\|_F`.
+        row: largest :math:`\|w' - w\|_2`.
+        row_scaled: :math:`\sqrt m` times it, the unit of the lazy theory.
+        start_before: :math:`\theta(w_0, w)`.
+        start_after: :math:`\theta(w_0, w')`.
+        start_relative: :math:`\|W - W_0\|_F / \|W_0\|_F`.
+        start_row_scaled: :math:`\sqrt m` times the largest :math:`\|w - w_0\|_2`.
     """
 
     name: str
@@ -59,18 +69,23 @@ class LayerChange:
 
 
 def layer_change(before: WeightLayer, after: WeightLayer, start: WeightLayer | None = None) -> LayerChange:
-    """Angles and movement of one layer.
+    """Cosines and movement of one layer.
+
+    Args:
+        before: the layer before training.
+        after: the layer after training.
+        start: the layer where all training began, None if unknown.
 
     Reading: rows shorter than 5 % of the median row in either net carry no feature and are left out of the
-        angles, not of the movement. Wide layers are represented by 2000 evenly spaced rows in the pairs.
+        cosines, not of the movement. Wide layers are represented by 2000 evenly spaced rows in the pairs.
 
     Ref: purification, Fig 2
     """
     w, end = before.rows.double(), after.rows.double()
     require_shape(end, after.name, tuple(w.shape))
     m, fan_in = w.shape
-    live = _live(w) & _live(end)
-    angles = abs_cosine(w, end)[live]
+    live = live_filters(w) & live_filters(end)
+    theta = abs_cosine(w, end)[live]
     move = torch.linalg.vector_norm(end - w, dim=1)
     pairs = [_pairs(table[live]) for table in (w, end)]
     size = float(torch.linalg.norm(w))
@@ -81,9 +96,9 @@ def layer_change(before: WeightLayer, after: WeightLayer, start: WeightLayer | N
         m=m,
         fan_in=fan_in,
         live=int(live.sum()),
-        chance=math.sqrt(2 / (math.pi * fan_in)),
-        theta=_mean(angles),
-        kept=_mean((angles >= LARGE).double()),
+        chance=chance_cosine(fan_in),
+        theta=_mean(theta),
+        kept=_mean((theta >= LARGE).double()),
         pairs_before=pairs[0][0],
         pairs_after=pairs[1][0],
         apart_before=pairs[0][1],
@@ -99,7 +114,13 @@ def layer_change(before: WeightLayer, after: WeightLayer, start: WeightLayer | N
 def layer_changes(
     before: list[WeightLayer], after: list[WeightLayer], start: list[WeightLayer] | None = None
 ) -> tuple[LayerChange, ...]:
-    """`layer_change` of every layer; the nets must have the same layers of the same sizes."""
+    """`layer_change` of every layer; the nets must have the same layers of the same sizes.
+
+    Args:
+        before: layers before training.
+        after: layers after training.
+        start: layers where all training began, None if unknown.
+    """
     shapes = [(layer.name, tuple(layer.rows.shape)) for layer in before]
     for name, layers in (("after", after), ("start", start)):
         if layers is not None and [(layer.name, tuple(layer.rows.shape)) for layer in layers] != shapes:
@@ -116,11 +137,6 @@ def _from_start(start: Tensor, w: Tensor, end: Tensor, live: Tensor) -> dict[str
         "start_relative": float(torch.linalg.norm(move)) / size if size > 0 else math.nan,
         "start_row_scaled": math.sqrt(len(w)) * float(move.max()),
     }
-
-
-def _live(w: Tensor) -> Tensor:
-    length = torch.linalg.vector_norm(w, dim=1)
-    return length > ALIVE * length.median()
 
 
 def _pairs(w: Tensor) -> tuple[float, float]:

@@ -1,4 +1,8 @@
-"""How much of what training removes from a filter is only the start it still remembers."""
+r"""How much of what training removes from a filter is only the start that it still remembers.
+
+The weights of a filter are :math:`w_0` at the start, :math:`w` before and :math:`w'` after the training in
+question.
+"""
 
 import math
 from dataclasses import dataclass
@@ -7,21 +11,25 @@ import torch
 from torch import Tensor
 
 from karat.core.checks import require_shape
+from karat.probes.cosines import chance_cosine
+from karat.probes.live_rows import live_filters
 from karat.probes.roughness import roughness
 
 
 @dataclass(frozen=True, kw_only=True)
 class Leftover:
-    """Means over filters; w0 at the start, w before and w' after the training in question.
+    r"""Means over filters; what is rough is NaN for weights that are no pictures.
 
     Args:
-        energy_before, energy_after: share of |w|^2 and |w'|^2 along the filter's own w0.
-        cosine: of w' - w with the own w0, negative where the start is forgotten.
-        cosine_others: mean |cos| with the starts of other filters.
-        chance: mean |cos| of unrelated directions in this dimension.
-        rough_before, rough_after: of the filters.
-        rest_before, rest_after: of the filters without their component along w0; NaN for weights that are no
-            pictures.
+        energy_before: share of :math:`\|w\|^2` along the filter's own :math:`w_0`.
+        energy_after: share of :math:`\|w'\|^2` along it.
+        cosine: of :math:`w' - w` with the own :math:`w_0`, negative where the start is forgotten.
+        cosine_others: mean absolute cosine of :math:`w' - w` with the starts of other filters.
+        chance: mean absolute cosine of unrelated directions in this dimension.
+        rough_before: roughness of :math:`w`.
+        rough_after: roughness of :math:`w'`.
+        rest_before: roughness of :math:`w` without its component along :math:`w_0`.
+        rest_after: roughness of :math:`w'` without its component along :math:`w_0`.
     """
 
     energy_before: float
@@ -42,36 +50,38 @@ class Leftover:
 
 
 def leftover(start: Tensor, before: Tensor, after: Tensor, *, alive: float = 0.05) -> Leftover:
-    """Decompose w' - w along each filter's own start.
+    r"""Decompose :math:`w' - w` along each filter's own start.
 
     Args:
-        start, before, after: (m, ...) weights of one layer, a row per filter.
-        alive: rows of w not longer than this share of the median row are left out, they show no feature.
+        start: (m, ...) weights of one layer at the start, a row per filter.
+        before: the same before the training in question.
+        after: the same after it.
+        alive: rows of `before` not longer than this share of the median row show no feature and are left out.
 
     Reading: roughness is that of unit filters, so shares of falls in roughness are approximate where the
-        norms change; the dense mixtures of the theory do not depend on the start, so what lies along w0 is
-        no evidence for it.
+        norms change; the dense mixtures of the theory do not depend on the start, so what lies along
+        :math:`w_0` is no evidence for it.
 
     Ref: purification, Fig 1
     """
     for name, tensor in (("before", before), ("after", after)):
         require_shape(tensor, name, tuple(start.shape))
-    length = before.flatten(1).double().norm(dim=1)
-    rows = length > alive * length.median()
+    rows = live_filters(before.flatten(1).double(), alive)
     if not bool(rows.any()):
         raise ValueError("`leftover` needs a filter that is not zero in `before`.")
     w0, w, end = (tensor[rows].double() for tensor in (start, before, after))
     unit = torch.nn.functional.normalize(w0.flatten(1), dim=1)
-    change = torch.nn.functional.normalize((end - w).flatten(1), dim=1) @ unit.T
-    own = change.diagonal()
-    others = change.abs().sum() - own.abs().sum()
-    pairs = len(own) * (len(own) - 1)
+    # Cosines of every filter's change with every start; the filter's own start is on the diagonal.
+    cosines = torch.nn.functional.normalize((end - w).flatten(1), dim=1) @ unit.T
+    own_start = cosines.diagonal()
+    others = cosines.abs().sum() - own_start.abs().sum()
+    pairs = len(w) * (len(w) - 1)
     return Leftover(
         energy_before=_energy_along(w, unit),
         energy_after=_energy_along(end, unit),
-        cosine=float(own.mean()),
+        cosine=float(own_start.mean()),
         cosine_others=float(others / pairs) if pairs else math.nan,
-        chance=math.sqrt(2 / (math.pi * unit.shape[1])),
+        chance=chance_cosine(unit.shape[1]),
         rough_before=_rough(w),
         rough_after=_rough(end),
         rest_before=_rough(_without(w, unit)),

@@ -11,17 +11,19 @@ from karat.core.checks import require_number
 
 @torch.no_grad()
 def linearisation_error(start: nn.Module, end: nn.Module, x: Tensor, *, step: float = 1e-3) -> float:
-    """|f(w) - f_lin(w)| / |f(w) - f(w0)| over the inputs, f_lin being the expansion around the start.
+    r"""The distance of a net from its expansion around the start, as a share of what training changed.
 
-        f_lin(x; w) = f(x; w0) + <grad_w f(x; w0), w - w0>
+    .. math:: \frac{\|f(w) - f_{lin}(w)\|}{\|f(w) - f(w_0)\|}, \qquad
+              f_{lin}(x; w) = f(x; w_0) + \langle \nabla_w f(x; w_0), w - w_0 \rangle
 
     Near 0 the training was lazy: its outcome is the linear model's. Of order 1 or more, it was not. NaN if
     the two nets agree on all inputs.
 
     Args:
-        start, end: of one architecture, returning tensors, in the mode they are to be compared in.
-        x: (n, ...).
-        step: of the central difference along w - w0, in units of that vector.
+        start: the net before training, returning tensors, in the mode it is to be compared in.
+        end: the net after training, of the same architecture and in the same mode.
+        x: (n, ...) inputs.
+        step: of the central difference along :math:`w - w_0`, in units of that vector.
 
     Reading: everything is evaluated in float64, where a step of 1e-3 costs no digits; a module that cannot is
         taken in its own number type with a step of 1e-2. Running means and variances of norms count as
@@ -45,9 +47,10 @@ def _error(first: nn.Module, last: nn.Module, x: Tensor, step: float) -> float:
             for name, tensor in old.items()
         }
         first.load_state_dict(state)
-        found: Tensor = first(x)
-        return found
+        outputs: Tensor = first(x)
+        return outputs
 
+    # A step back may leave the domain, such as a running variance below zero: shorten it until it does not.
     ahead, behind = along(step), along(-step)
     while not bool(torch.isfinite(behind).all()) and step > 1e-6:
         step /= 10

@@ -12,9 +12,17 @@ from karat.core.classifier import Classifier
 
 @dataclass(frozen=True, eq=False)
 class Deviation:
-    """The gap between a margin and its linearisation at x, as a classifier whose labels choose its sign.
+    r"""The gap between a margin and its linearisation at x, as a classifier whose labels choose its sign.
 
-    gap(x + delta) = margin(x + delta) - margin(x) - <grad margin(x), delta>
+    .. math:: \text{gap}(x + \delta) = \text{margin}(x + \delta) - \text{margin}(x)
+              - \langle \nabla \text{margin}(x), \delta \rangle
+
+    Args:
+        classifier: whose margin it is.
+        x: (n, d) points of the linearisation.
+        y: (n,) their labels.
+        value: (n,) margins there.
+        gradient: (n, d) gradients of the margins there.
     """
 
     classifier: Classifier
@@ -25,7 +33,13 @@ class Deviation:
 
     @classmethod
     def at(cls, classifier: Classifier, x: Tensor, y: Tensor) -> "Deviation":
-        """The gap around the points x."""
+        """The gap around given points.
+
+        Args:
+            classifier: whose margin it is.
+            x: (n, d) points.
+            y: (n,) their labels.
+        """
         value, gradient = classifier.margin_and_gradient(x, y)
         return cls(classifier, x, y, value, gradient)
 
@@ -51,10 +65,18 @@ def linearity_gap(
     steps: int = 20,
     generator: torch.Generator,
 ) -> Tensor:
-    """(n,) largest |f(x + delta) - f(x) - <grad f(x), delta>| found in the ball: a lower bound on the sup.
+    r"""(n,) the largest deviation from linearity found in the ball: a lower bound on the supremum.
+
+    .. math:: |f(x + \delta) - f(x) - \langle \nabla f(x), \delta \rangle|
 
     Args:
+        classifier: whose margin is f, up to the sign.
+        x: (n, d) points.
+        y: (n,) their labels.
+        ball: the perturbations allowed.
         starts: perturbations to begin from besides a random one; at x itself the gradient vanishes.
+        steps: of each ascent.
+        generator: of the random start.
 
     Ref: purification, Eq F.17
     """

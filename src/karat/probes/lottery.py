@@ -2,47 +2,48 @@
 
 import math
 from dataclasses import dataclass
+from typing import Annotated
 
+from annotated_types import Gt, Le
 from torch import Tensor
 
-from karat.core.checks import require_number
+from karat.core.ranges import Positive, checked
 
 
 @dataclass(frozen=True, kw_only=True)
+@checked
 class TicketRule:
-    """Levels of sure and potential tickets in units of the present threshold b.
+    r"""Levels of sure and potential tickets in units of the present threshold b.
 
-        c1 = 2 + 2 (1 - gamma) c0,  c2 = gamma c0,  sure: b sqrt(1 + c2/c1),  potential: b sqrt(1 - c2/c1)
+    .. math:: c_1 = 2 + 2 (1 - \gamma) c_0, \qquad c_2 = \gamma c_0, \qquad
+              \text{sure: } b \sqrt{1 + c_2 / c_1}, \qquad \text{potential: } b \sqrt{1 - c_2 / c_1}
 
     Args:
-        c0: m = d^(1 + c0).
-        gamma: the proof's slack, in (0, 0.1).
+        c0: the width is :math:`m = d^{1 + c_0}`.
         d: dimension.
         k: sparsity.
+        gamma: the proof's slack, in (0, 0.1].
 
-    Reading: sigma_w(t) := b(t) / sqrt(c1 log d), so the levels follow b(t), not sigma_0.
-        Xi2 = d^(2 gamma c0) and beta = 1/(sqrt(k) Xi2^10), where the text prints a root over both.
+    Reading: :math:`\sigma_w(t) := b(t) / \sqrt{c_1 \log d}`, so the levels follow b(t), not sigma_0.
+        :math:`\Xi_2 = d^{2 \gamma c_0}` and :math:`\beta = 1 / (\sqrt k\, \Xi_2^{10})`, where the text prints
+        a root over both.
 
     Ref: purification, Def B.1; purification, Def B.3; purification, Lemma B.2
     """
 
-    c0: float
+    c0: Positive
     d: int
     k: int
-    gamma: float = 0.05
-
-    def __post_init__(self) -> None:
-        require_number(self.c0, "c0", "TicketRule", positive=True)
-        require_number(self.gamma, "gamma", "TicketRule", positive=True, maximum=0.1)
+    gamma: Annotated[float, Gt(0), Le(0.1)] = 0.05
 
     @property
     def c1(self) -> float:
-        """2 + 2 (1 - gamma) c0."""
+        r""":math:`2 + 2 (1 - \gamma) c_0`."""
         return 2 + 2 * (1 - self.gamma) * self.c0
 
     @property
     def c2(self) -> float:
-        """gamma c0."""
+        r""":math:`\gamma c_0`."""
         return self.gamma * self.c0
 
     @property
@@ -57,22 +58,29 @@ class TicketRule:
 
     @property
     def xi2(self) -> float:
-        """Xi2 = d^(2 gamma c0), the bound on the tickets of one feature."""
+        r""":math:`\Xi_2 = d^{2 \gamma c_0}`, the bound on the tickets of one feature."""
         return float(self.d ** (2 * self.gamma * self.c0))
 
     @property
     def beta(self) -> float:
-        """1 / (sqrt(k) Xi2^10)."""
+        r""":math:`\beta = 1 / (\sqrt k\, \Xi_2^{10})`."""
         return 1 / (math.sqrt(self.k) * self.xi2**10)
 
     def width(self, threshold: float) -> float:
-        """sigma_w = b / sqrt(c1 log d)."""
+        r""":math:`\sigma_w = b / \sqrt{c_1 \log d}`."""
         return threshold / math.sqrt(self.c1 * math.log(self.d))
 
 
 @dataclass(frozen=True, eq=False)
 class Tickets:
-    """Masks (m, D): neuron i is a sure, potential, potential+ or sure+ winner of feature j."""
+    """Masks (m, D): whether neuron i is a winner of feature j, in four senses.
+
+    Args:
+        sure: S_sure.
+        potential: S_pot.
+        potential_plus: S_pot+.
+        sure_plus: S_sure+.
+    """
 
     sure: Tensor
     potential: Tensor
@@ -81,12 +89,13 @@ class Tickets:
 
 
 def tickets(coefficients: Tensor, w_star: Tensor, threshold: float, rule: TicketRule) -> Tickets:
-    """The sets S_sure, S_pot, S_pot+, S_sure+ at the present threshold.
+    r"""The sets S_sure, S_pot, S_pot+, S_sure+ at the present threshold.
 
     Args:
-        coefficients: (m, D) <w_i, M_j>.
-        w_star: (D,).
-        threshold: the paper's b > 0.
+        coefficients: (m, D) :math:`\langle w_i, M_j \rangle`.
+        w_star: (D,) label vector.
+        threshold: b > 0.
+        rule: the levels.
 
     Reading: S_pot has no condition on the sign, S_sure has.
 
@@ -94,6 +103,7 @@ def tickets(coefficients: Tensor, w_star: Tensor, threshold: float, rule: Ticket
     """
     size, right = coefficients.abs(), coefficients * w_star.to(coefficients) > 0
     potential = size >= rule.potential_level * threshold
+    # A sure winner has no second feature that could still overtake the first.
     alone = potential.sum(dim=1, keepdim=True) == 1
     return Tickets(
         sure=(size >= rule.sure_level * threshold) & alone & right,
@@ -105,7 +115,13 @@ def tickets(coefficients: Tensor, w_star: Tensor, threshold: float, rule: Ticket
 
 @dataclass(frozen=True, eq=False)
 class Ordinary:
-    """Masks (m,) of neurons that are small in all but a few coordinates, in three growing senses."""
+    """Masks (m,) of neurons that are small in all but a few coordinates, in three growing senses.
+
+    Args:
+        ept: S_ept.
+        ept_plus: S_ept+.
+        ept_plus_plus: S_ept++.
+    """
 
     ept: Tensor
     ept_plus: Tensor
@@ -113,13 +129,16 @@ class Ordinary:
 
 
 def ordinary_neurons(coefficients: Tensor, threshold: float, rule: TicketRule, most: int = 3) -> Ordinary:
-    """The sets S_ept, S_ept+, S_ept++ at the present threshold.
+    r"""The sets S_ept, S_ept+, S_ept++ at the present threshold.
 
     Args:
+        coefficients: (m, D) :math:`\langle w_i, M_j \rangle`.
+        threshold: b > 0.
+        rule: the levels.
         most: what O(1) many coordinates means.
 
-    Reading: O(1) is `most` (the proof's own 20/c0 exceeds any count met here), Omega(d/log d) is
-        d / (10 log d).
+    Reading: O(1) is `most` (the proof's own 20/c0 exceeds any count met here), :math:`\Omega(d / \log d)` is
+        :math:`d / (10 \log d)`.
 
     Ref: purification, Def B.1; purification, Def B.3
     """
@@ -138,10 +157,13 @@ def ordinary_neurons(coefficients: Tensor, threshold: float, rule: TicketRule, m
 
 @dataclass(frozen=True, eq=False)
 class FiniteTickets:
-    """Finite-size stand-ins for tickets, at initialisation: ours, not the paper's sets.
+    r"""Finite-size stand-ins for tickets, at initialisation: ours, not the sets of the theory.
+
+    The signed coefficient of neuron i on feature j is
+    :math:`\langle w_i, M_j \rangle \operatorname{sign}(w^*_j)`.
 
     Args:
-        favourite: (m,) feature of the largest signed coefficient <w_i, M_j> sign(w*_j).
+        favourite: (m,) feature of the largest signed coefficient.
         likely: (m, D) signed coefficient at least 0.8 b0.
         clear: (m,) largest signed coefficient at least b0 and the second below 0.85 b0.
 
@@ -155,7 +177,13 @@ class FiniteTickets:
 
 
 def finite_tickets(coefficients: Tensor, w_star: Tensor, threshold: float) -> FiniteTickets:
-    """Stand-ins at initialisation, from the signed coefficients and the initial threshold b0."""
+    r"""Stand-ins at initialisation, from the signed coefficients and the initial threshold b0.
+
+    Args:
+        coefficients: (m, D) :math:`\langle w_i, M_j \rangle`.
+        w_star: (D,) label vector.
+        threshold: b0.
+    """
     signed = coefficients * w_star.to(coefficients).sign()
     top = signed.topk(min(2, signed.shape[1]), dim=1)
     second = top.values[:, -1]

@@ -9,7 +9,7 @@ from karat.core.checks import require_shape
 
 
 @dataclass(frozen=True, eq=False)
-class Picture:
+class Embedding:
     """Points whose distances mimic those of directions.
 
     Args:
@@ -21,8 +21,8 @@ class Picture:
     share: float
 
 
-def classical_mds(directions: Tensor, dim: int = 2) -> Picture:
-    """Coordinates with |p_i - p_j|^2 as close as possible to 2 (1 - cos(v_i, v_j)).
+def classical_mds(directions: Tensor, dim: int = 2) -> Embedding:
+    r"""Coordinates with :math:`\|p_i - p_j\|^2` as close as possible to :math:`2 (1 - \cos(v_i, v_j))`.
 
     With these distances it is principal component analysis of the unit vectors, hence exact and without
     iterations. A direction of length zero is put at the centre.
@@ -42,8 +42,8 @@ def classical_mds(directions: Tensor, dim: int = 2) -> Picture:
     unit = v / torch.linalg.vector_norm(v, dim=1, keepdim=True).clamp_min(1e-300)
     centred = unit - unit.mean(dim=0)
     U, S, _ = torch.linalg.svd(centred, full_matrices=False)
-    shown = min(dim, len(S))
+    count = min(dim, len(S))
     points = torch.zeros(len(v), dim, dtype=torch.float64)
-    points[:, :shown] = U[:, :shown] * S[:shown]
+    points[:, :count] = U[:, :count] * S[:count]
     total = float(S.square().sum())
-    return Picture(points, float(S[:shown].square().sum()) / total if total > 0 else 1.0)
+    return Embedding(points, float(S[:count].square().sum()) / total if total > 0 else 1.0)

@@ -13,11 +13,14 @@ from karat.nets.odd_two_layer import OddTwoLayer
 def soft_threshold(
     M: Tensor, w_star: Tensor, scale: float, threshold: float, sigma_rho: float = 0.0
 ) -> OddTwoLayer:
-    """The odd net of exact features, w_i = scale w*_i M_i: what purification would end at.
+    r"""The odd net of exact features, :math:`w_i = \text{scale} \cdot w^*_i M_i`: the end of purification.
 
     Args:
-        scale: length of a row per unit of |w*_i|.
-        threshold: the paper's b > 0.
+        M: (d, D) dictionary.
+        w_star: (D,) label vector.
+        scale: length of a row per unit of :math:`|w^*_i|`.
+        threshold: b > 0.
+        sigma_rho: noise of the neurons.
 
     Ref: purification, Sec 3
     """
@@ -27,12 +30,14 @@ def soft_threshold(
 
 @dataclass(frozen=True, eq=False)
 class HardThreshold:
-    """f(x) = sum_i w*_i <M_i, x> 1[|<M_i, x>| >= level]; a Classifier for labels +-1.
+    r"""The classifier that knows the dictionary and counts a feature only where it is clearly present.
+
+    .. math:: f(x) = \sum_i w^*_i \langle M_i, x \rangle \, 1[\, |\langle M_i, x \rangle| \ge \text{level} \,]
 
     Args:
         M: (d, D) orthonormal columns.
-        w_star: (D,).
-        level: 1/(2 sqrt k) in the paper.
+        w_star: (D,) label vector.
+        level: :math:`1 / (2 \sqrt k)` in the theory.
 
     Ref: purification, Sec 3
     """
@@ -53,17 +58,23 @@ class HardThreshold:
         """y f(x) and its gradient, which does not see the jumps."""
         M, w_star = self.M.to(x), self.w_star.to(x)
         v = x @ M
-        kept = w_star * (v.abs() >= self.level)
+        weight = w_star * (v.abs() >= self.level)
         sign = y.to(x)
-        return sign * (v * kept).sum(dim=1), sign.unsqueeze(1) * (kept @ M.T)
+        return sign * (v * weight).sum(dim=1), sign.unsqueeze(1) * (weight @ M.T)
 
     def worst_margin(self, x: Tensor, y: Tensor, ball: Ball) -> tuple[Tensor, Tensor]:
-        """Bounds (below, above) on the smallest margin in the ball, exact for M = I and p = inf.
+        r"""Bounds (below, above) on the smallest margin in the ball, exact for M = I and p = inf.
 
         In the dictionary's basis the problem is a sum over coordinates, each of which either moves along its
-        line or jumps at +-level. For p = inf (M a signed permutation) every coordinate takes its own best
-        move. For p = 2 the best slide of the kept coordinates costs tau |w*_kept|_2; the upper bound lets one
-        coordinate jump and the rest slide, the lower bound lets every coordinate within reach jump for free.
+        line or jumps at :math:`\pm` level. For p = inf (M a signed permutation) every coordinate takes its
+        own best move. For p = 2 the best slide of the coordinates that are on gains
+        :math:`\tau \|w^*_{on}\|_2`; the upper bound lets one coordinate jump and the rest slide, the lower
+        bound lets every coordinate within reach jump for free.
+
+        Args:
+            x: (n, d) inputs.
+            y: (n,) their labels.
+            ball: of the l2 or the l_inf norm.
         """
         M, w_star, tau = self.M.double(), self.w_star.double(), ball.radius(x.double())
         v, sign = x.double() @ M, y.double().unsqueeze(1)
@@ -72,6 +83,7 @@ class HardThreshold:
             return self._worst_l2(v, pull, tau)
         if not torch.equal(self.M.abs().sum(dim=0), torch.ones(self.M.shape[1], dtype=self.M.dtype)):
             raise ValueError("`worst_margin` of `HardThreshold` in l_inf needs features along the axes.")
+        # Linear on each side of the dead zone: the minimum is at an end, at a jump, or inside the zone.
         low, high = v - tau.unsqueeze(1), v + tau.unsqueeze(1)
         ends = [torch.where(end.abs() >= self.level, pull * end, 0.0) for end in (low, high)]
         inner = [
@@ -84,6 +96,7 @@ class HardThreshold:
         return worst, worst
 
     def _worst_l2(self, v: Tensor, pull: Tensor, tau: Tensor) -> tuple[Tensor, Tensor]:
+        """The bounds for p = 2; `v` are the coordinates, `pull` what one unit of each adds to the margin."""
         on = v.abs() >= self.level
         value = torch.where(on, pull * v, 0.0)
         slide = torch.where(on, pull, 0.0)

@@ -8,16 +8,20 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from karat.core.checks import require_integer, require_number
+from karat.core.ranges import Count, NonNegative, Positive, Share, checked
 from karat.nets.hooks import watching
 from karat.nets.modes import still
 
 
 @dataclass(frozen=True, kw_only=True)
-class Ascent:
-    """Gradient ascent on the input, pulled towards a uniform colour.
+@checked
+class InputAscent:
+    r"""Gradient ascent on the input, pulled towards a uniform colour.
 
-        u <- clip(u + step g - decay (u - grey)),   g = gradient of the neuron's pre-activation in u
+    .. math:: u \leftarrow
+              \operatorname{clip}\big(u + \text{step} \cdot g - \text{decay} \cdot (u - \text{grey})\big),
+
+    where g is the gradient of the neuron's pre-activation in u.
 
     Args:
         steps: of ascent.
@@ -28,29 +32,23 @@ class Ascent:
         noise: of the random first image around grey.
         clip: keep pixels in [0, 1].
 
-    Reading: footnote 16 prints 2000 steps, a random start and a weight decay towards RGB 128 (0 for Figure 6)
-        and no step size. `paper` takes raw gradients; the default's normalised steps need no tuning.
+    Reading: the paper (footnote 16) has 2000 steps, a random start, a weight decay towards RGB 128 (0 for
+        Figure 6) and no step size. `paper` takes raw gradients; the default's normalised steps need no
+        tuning.
 
     Ref: purification, Fig 10
     """
 
-    steps: int = 300
-    step: float = 0.1
-    decay: float = 0.01
-    grey: float = 0.5
+    steps: Count = 300
+    step: Positive = 0.1
+    decay: Share = 0.01
+    grey: Share = 0.5
     normalised: bool = True
-    noise: float = 0.1
+    noise: NonNegative = 0.1
     clip: bool = True
 
-    def __post_init__(self) -> None:
-        require_integer(self.steps, "steps", "Ascent", minimum=1)
-        require_number(self.step, "step", "Ascent", positive=True)
-        require_number(self.decay, "decay", "Ascent", minimum=0, maximum=1)
-        require_number(self.grey, "grey", "Ascent", minimum=0, maximum=1)
-        require_number(self.noise, "noise", "Ascent", minimum=0)
-
     @classmethod
-    def paper(cls, *, step: float = 1.0, grey: float = 128 / 255) -> "Ascent":
+    def paper(cls, *, step: float = 1.0, grey: float = 128 / 255) -> "InputAscent":
         """The settings of footnote 16; `grey=0` for those of Figure 6."""
         return cls(steps=2000, step=step, decay=0.01, grey=grey, normalised=False, noise=0.25)
 
@@ -69,7 +67,9 @@ class Ascent:
         transformer (n, tokens, units), the unit itself in a dense layer (n, units).
 
         Args:
+            module: any module.
             layer: name in `module.named_modules()`.
+            channels: indices of the neurons.
             shape: of one input.
             generator: for the first images, the same for every channel.
         """

@@ -15,6 +15,12 @@ def filter_atoms(filters: Tensor, shape: tuple[int, ...], *, stride: int, paddin
 
     Filters are cut at the border and then made unit: the columns of the convolution's transpose.
 
+    Args:
+        filters: (m, C, h, w) weights of a convolution.
+        shape: (C, H, W) of an image.
+        stride: of the convolution.
+        padding: of the convolution.
+
     Ref: purification, Fig 12
     """
     require_shape(filters, "filters", (None, None, None, None))
@@ -49,13 +55,19 @@ def blurred(filters: Tensor, size: int = 3) -> Tensor:
 
 
 def blurred_noise(like: Tensor, size: int = 5, *, generator: torch.Generator) -> Tensor:
-    """White noise shaped like the filters, averaged over size x size: smooth features that know no data."""
+    """White noise shaped like filters and averaged over neighbours: smooth features that know no data.
+
+    Args:
+        like: (m, C, h, w) filters.
+        size: side of the square of neighbours, odd.
+        generator: of the noise.
+    """
     noise = torch.randn(like.shape, generator=generator).to(like)
     return blurred(noise, size)
 
 
 def as_targets(images: Tensor) -> Tensor:
-    """(n, d) images with mean zero in every channel, as the paper shifts them.
+    """(n, d) images with mean zero in every channel, each as one row.
 
     Ref: purification, Fig 12
     """

@@ -12,7 +12,9 @@ def centred(images: Tensor) -> Tensor:
 
 
 def roughness(images: Tensor) -> Tensor:
-    """(n,) sum |grad u|^2 of the image scaled to |u|_2 = 1, differences of neighbours; 0 for a zero image.
+    r"""(n,) energy of the differences of neighbours over the energy of the image; 0 for a zero image.
+
+    .. math:: \sum |\nabla u|^2 \,/\, \|u\|_2^2
 
     White noise has 4 - 2/H - 2/W in the mean, a constant image has 0. It says nothing about what is shown.
 

@@ -10,7 +10,12 @@ from karat.data.sparse_coding import SparseCoding
 
 
 def boundary_mass(model: SparseCoding, z: Tensor, t: Tensor) -> Tensor:
-    """P(|<w*, z>| <= t) for every t (g,), from codes z (n, D).
+    r""":math:`P(|\langle w^*, z \rangle| \le t)` for every t, (g,).
+
+    Args:
+        model: its label vector.
+        z: (n, D) codes drawn from it.
+        t: (g,) distances.
 
     Ref: purification, Lemma H.1
     """
@@ -19,18 +24,22 @@ def boundary_mass(model: SparseCoding, z: Tensor, t: Tensor) -> Tensor:
 
 
 def robust_error_floor(model: SparseCoding, z: Tensor, p: float, tau: float) -> float:
-    """Lower bound on the robust error of ANY classifier in the l_p ball of radius tau, p = 2 or inf.
+    r"""Lower bound on the robust error of ANY classifier in the l_p ball of radius tau, p = 2 or inf.
 
-    The sizes s of the small codes |z_j| = s/sqrt(k) are independent and uniform on [1, small_spread]: given
-    which codes are on, and their signs, s is uniform on a cube. Reflecting s in the hyperplane <w*, z> = 0
-    keeps that law and flips the label. Where the image s' stays in the cube and |M z - M z'|_p <= 2 tau, the
-    midpoint of the two inputs is within reach of both, so every classifier errs on one of them: half of the
-    mass of such pairs is lost by all.
+    The sizes s of the small codes :math:`|z_j| = s / \sqrt k` are independent and uniform on [1,
+    small_spread]: given which codes are on, and their signs, s is uniform on a cube. Reflecting s in the
+    hyperplane :math:`\langle w^*, z \rangle = 0` keeps that law and flips the label. Where the image
+    :math:`s'` stays in the cube and :math:`\|M z - M z'\|_p \le 2 \tau`, the midpoint of the two inputs is
+    within reach of both, so every classifier errs on one of them: half of the mass of such pairs is lost by
+    all.
 
-        floor = P(s' in the cube, |M (z - z')|_p <= 2 tau) / 2
+    .. math:: \text{floor} = \tfrac12 P\big(s' \text{ in the cube},\; \|M (z - z')\|_p \le 2 \tau\big)
 
     Args:
+        model: the law of inputs and labels.
         z: (n, D) codes drawn from the model, over which the probability is estimated.
+        p: norm of the ball, 2 or inf.
+        tau: its radius.
 
     Holds when: the noise is independent of the code (both inputs carry the same) and small_spread > 1.
     Reading: Lemma H.1's mass near the boundary made into a number by the pairing argument; it uses the spread
@@ -43,11 +52,13 @@ def robust_error_floor(model: SparseCoding, z: Tensor, p: float, tau: float) -> 
     size = z.abs() * math.sqrt(code.k)
     # Large codes have |z| = 1; a small one reaches that size only if small_spread = sqrt(k).
     small = (size >= 1 - 1e-6) & (size <= code.small_spread + 1e-6) & (z.abs() < 1 - 1e-6)
+    # Codes of the intermediate sizes are fixed and must not be moved.
     for a, _ in code.scales:
         small &= (z.abs() - code.k**-a).abs() > 1e-6
     lever = torch.where(small, model.w_star.double() * z.sign(), 0.0)
     score = z @ model.w_star.double()
     length = lever.square().sum(dim=1)
+    # The reflection in <w*, z> = 0 moves the sizes s along the normal of that hyperplane, twice the distance.
     shift = -2 * math.sqrt(code.k) * (score / length.clamp_min(1e-300)).unsqueeze(1) * lever
     image = size + shift
     inside = ((image >= 1) & (image <= code.small_spread) | ~small).all(dim=1) & (length > 0)

@@ -7,12 +7,12 @@ from karat.core.checks import require_number, require_shape
 
 
 def span_error(targets: Tensor, atoms: Tensor, *, ridge: float = 1e-9) -> Tensor:
-    """(n,) squared distance of each target from the span of the atoms, as a share of its squared length.
+    r"""(n,) squared distance of each target from the span of the atoms, as a share of its squared length.
 
-        min_c |x - A^T c|^2 / |x|^2
+    .. math:: \min_c \|x - A^\top c\|^2 / \|x\|^2
 
-    Computed with a ridge, whose residual is ridge (A^T A + ridge I)^-1 x: never below the exact error, and
-    equal to it up to directions in which the atoms are weaker than the ridge.
+    Computed with a ridge r, whose residual is :math:`r (A^\top A + r I)^{-1} x`: never below the exact error,
+    and equal to it up to directions in which the atoms are weaker than the ridge.
 
     Args:
         targets: (n, d).

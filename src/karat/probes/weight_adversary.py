@@ -14,10 +14,13 @@ from karat.nets.two_layer import TwoLayer
 
 @dataclass(frozen=True, eq=False)
 class WorstNet:
-    """The net found, the length of its flip along the gradient at x, value and gradient there.
+    """The worst net that was found for one input x.
 
     Args:
-        length: inf if the prediction never flips along its gradient.
+        net: of the ball.
+        length: of the step along the gradient at x that flips its prediction; inf if none does.
+        value: f(x).
+        gradient: length of its gradient at x.
     """
 
     net: TwoLayer
@@ -28,14 +31,16 @@ class WorstNet:
 
 @torch.no_grad()
 def longest_flip(net: TwoLayer, x: Tensor, weight_radius: float, *, steps: int = 20) -> WorstNet:
-    """Maximise, over all W with |w_s - w_s0| <= weight_radius, the smallest gradient step that flips f(x).
+    r"""Maximise the smallest gradient step that flips f(x) over all nets of the (2, inf) ball.
 
-    With t the first zero on the ray p = x - t u, u = grad f(x)/|grad f(x)|, implicit differentiation gives
-    the direction in which every row lengthens t; a row then moves towards the edge of its ball in that
-    direction (Frank-Wolfe). Both signs of the prediction are tried.
+    With t the first zero on the ray :math:`p = x - t u`, :math:`u = \nabla f(x) / \|\nabla f(x)\|`, implicit
+    differentiation gives the direction in which every row lengthens t; a row then moves towards the edge of
+    its ball in that direction (Frank-Wolfe). Both signs of the prediction are tried.
 
     Args:
+        net: the centre of the ball, with the ReLU.
         x: (d,) one input.
+        weight_radius: of the ball around each row.
         steps: of each ascent.
 
     Returns:
@@ -46,11 +51,12 @@ def longest_flip(net: TwoLayer, x: Tensor, weight_radius: float, *, steps: int =
     require_shape(x, "x", (net.d,))
     require_number(weight_radius, "weight_radius", "longest_flip", minimum=0)
     require_integer(steps, "steps", "longest_flip", minimum=1)
-    found = [_ascend(net, x.unsqueeze(0), y, weight_radius, steps) for y in (1.0, -1.0)]
-    return max(found, key=lambda worst: worst.length)
+    worst_nets = [_ascend(net, x.unsqueeze(0), y, weight_radius, steps) for y in (1.0, -1.0)]
+    return max(worst_nets, key=lambda worst: worst.length)
 
 
 def _ascend(start: TwoLayer, x: Tensor, sign: float, radius: float, steps: int) -> WorstNet:
+    """Frank-Wolfe ascent among nets that give x (1, d) this sign."""
     y = x.new_full((1,), sign)
     push = start.scale * sign * start.a
     # The first move raises the margin: every row along +-x.
@@ -64,6 +70,8 @@ def _ascend(start: TwoLayer, x: Tensor, sign: float, radius: float, steps: int) 
             best = WorstNet(net, length, float(net(x)), gradient)
         if length == 0 or math.isinf(length):
             break
+        # The derivative of t in W, up to a positive factor: W acts on the value at p directly, and through
+        # the gradient at x, whose change turns the ray; `across` is what a turn changes at p.
         margin_gradient = sign * net.input_gradient(x)[0]
         u = margin_gradient / gradient
         p = x[0] - length * u
@@ -80,10 +88,16 @@ def _ascend(start: TwoLayer, x: Tensor, sign: float, radius: float, steps: int) 
 
 @torch.no_grad()
 def smallest_gradient(net: TwoLayer, x: Tensor, weight_radius: float, *, rounds: int = 12) -> float:
-    """Minimise |grad_x f(x)| over the ball: rows turn against the gradient, neurons near their kink switch.
+    r"""Minimise :math:`\|\nabla_x f(x)\|` over the ball: rows turn, neurons near their kink switch.
 
     Every round answers the present gradient with the best rows within a share of the radius, the share found
     by search; the smallest norm met is an upper bound on the infimum.
+
+    Args:
+        net: the centre of the ball, with the ReLU.
+        x: (d,) one input.
+        weight_radius: of the ball around each row.
+        rounds: answers that are tried.
 
     Ref: lazy, Lem 4.2
     """
@@ -108,12 +122,12 @@ def smallest_gradient(net: TwoLayer, x: Tensor, weight_radius: float, *, rounds:
             switch = near & torch.where(z > 0, helpful > 0, helpful < 0)
             turned = net.W - share * weight_radius * torch.outer(push.sign(), u)
             # A neuron that turns must not switch by accident: keep its preactivation's sign where it can.
-            kept = torch.where(((turned @ x) > 0) == (z > 0), True, False).unsqueeze(1)
-            moved = torch.where(kept, turned, net.W)
+            keeps_sign = (((turned @ x) > 0) == (z > 0)).unsqueeze(1)
+            moved = torch.where(keeps_sign, turned, net.W)
             switched = net.W - torch.outer((z + 1e-6 * z.sign()) / torch.linalg.vector_norm(x), unit)
             moved = torch.where(switch.unsqueeze(1), switched, moved)
-            found = (push * (moved @ x > 0)) @ moved
-            candidates.append((float(torch.linalg.vector_norm(found)), moved))
+            answer = (push * (moved @ x > 0)) @ moved
+            candidates.append((float(torch.linalg.vector_norm(answer)), moved))
         size, W = min(candidates, key=lambda pair: pair[0])
         best = min(best, size)
     return best
@@ -121,13 +135,15 @@ def smallest_gradient(net: TwoLayer, x: Tensor, weight_radius: float, *, rounds:
 
 @torch.no_grad()
 def worst_subset(rows: Tensor, *, rounds: int = 60) -> float:
-    """Maximise |sum over s in S of rows_s| over all subsets S, by alternating between S and the direction.
+    r"""Maximise :math:`\|\sum_{s \in S} \text{row}_s\|` over all subsets S of the rows.
 
-    Starts from the sum of all rows, from its opposite, and from the leading singular directions; each
-    alternation can only grow, so the best local maximum is a lower bound on the maximum.
+    Alternates between the subset and the direction of its sum. Starts from the sum of all rows, from its
+    opposite, and from the leading singular directions; each alternation can only grow, so the best local
+    maximum is a lower bound on the maximum.
 
     Args:
         rows: (k, d), one vector per neuron that can switch.
+        rounds: of alternation from each start.
 
     Ref: lazy, Eq 7
     """

@@ -6,8 +6,8 @@ from karat.lazy import attach
 
 if TYPE_CHECKING:
     from karat.training.adversary import Adversary
-    from karat.training.image_attackers import ImageAttacker, named_attacker
-    from karat.training.image_training import ImageTraining
+    from karat.training.images.attackers import ImageAttacker, named_attacker
+    from karat.training.images.training import ImageTraining
     from karat.training.projections import FrobeniusBall, TwoInfBall, frobenius_ball
     from karat.training.regularisers import CubicNorms, SquaredNorms
     from karat.training.schedules import Constant, Ramp, Schedule, StepDecay

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from karat.attacks.method import Method
-from karat.core.checks import require_integer
+from karat.core.ranges import Steps, checked
 from karat.core.region import Region
 from karat.nets.module import as_classifier
 from karat.nets.net import Net
@@ -14,8 +14,9 @@ from karat.training.schedules import Schedule
 
 
 @dataclass(frozen=True)
+@checked
 class Adversary:
-    """Replaces x by x + delta with delta from any attack method inside the ball.
+    r"""Replaces x by :math:`x + \delta`, with :math:`\delta` from any attack method inside the ball.
 
     Args:
         method: the attack.
@@ -28,16 +29,21 @@ class Adversary:
 
     method: Method
     ball: Region
-    first_step: int = 0
+    first_step: Steps = 0
     radius: Schedule | None = None
-
-    def __post_init__(self) -> None:
-        require_integer(self.first_step, "first_step", "Adversary", minimum=0)
 
     def perturb(
         self, net: Net, x: Tensor, y: Tensor, step: int, *, generator: torch.Generator | None = None
     ) -> Tensor:
-        """The inputs that training sees at this step."""
+        """The inputs that training sees at this step.
+
+        Args:
+            net: the present net.
+            x: (n, d) samples.
+            y: (n,) labels.
+            step: of the training.
+            generator: of attacks that draw.
+        """
         if step < self.first_step:
             return x
         ball = self.ball if self.radius is None else self.ball.with_tau(self.radius(step))

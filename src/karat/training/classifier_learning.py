@@ -8,9 +8,11 @@ import torch
 from torch import Tensor
 
 from karat.core.activations import TruncatedRelu
-from karat.core.checks import require_choice, require_integer, require_labels, require_number
+from karat.core.checks import require_labels
 from karat.core.divergence import Diverged
+from karat.core.ranges import Count, NonNegative, Share, Steps, checked
 from karat.nets.two_layer import TwoLayer
+from karat.training.optimisers import Adam, Momentum
 
 Observe = Callable[[int, TwoLayer], Any]
 MOSTLY = 0.6
@@ -18,43 +20,37 @@ MOSTLY = 0.6
 
 
 @dataclass(frozen=True, kw_only=True)
+@checked
 class ClassifierLearning:
-    """Hinge SGD with momentum on all parameters of a truncated-ReLU net.
+    r"""Hinge SGD with momentum on all parameters of a truncated-ReLU net.
 
-        v <- momentum v + grad,   theta <- theta - lr_theta (1 - t/steps) v
+    .. math:: v \leftarrow \text{momentum}\, v + g, \qquad
+              \theta \leftarrow \theta - \text{lr}_\theta\, (1 - t / \text{steps})\, v
 
     Args:
         steps: updates.
         lr_a: rate of the output weights.
-        lr_W: rate of hidden weights and biases; momentum.
+        lr_W: rate of hidden weights and biases.
+        momentum: share of the velocity that is kept; Adam has its own.
         batch_size: of an epoch's shuffled batches, the rest of an epoch is skipped.
         fade: whether the rates fall linearly to zero.
         sampling: "plain", or "balanced" batches with as many samples of each class, drawn with replacement.
         optimiser: "sgd", or "adam" with the same rates, which is not equivariant under rotations.
 
     Reading: momentum, separate rates, fading and balanced batches are not in the paper, whose single rate
-        k^2 / (T m^(1/3)) leaves the output weights near zero at feasible widths.
+        :math:`k^2 / (T m^{1/3})` leaves the output weights near zero at feasible widths.
 
     Ref: features, Eq 4; features, Thm 26
     """
 
-    steps: int
-    lr_a: float
-    lr_W: float
-    momentum: float = 0.95
-    batch_size: int = 1000
+    steps: Steps
+    lr_a: NonNegative
+    lr_W: NonNegative
+    momentum: Share = 0.95
+    batch_size: Count = 1000
     fade: bool = True
     sampling: Literal["plain", "balanced"] = "plain"
     optimiser: Literal["sgd", "adam"] = "sgd"
-
-    def __post_init__(self) -> None:
-        require_integer(self.steps, "steps", "ClassifierLearning", minimum=0)
-        require_integer(self.batch_size, "batch_size", "ClassifierLearning", minimum=1)
-        for name in ("lr_a", "lr_W"):
-            require_number(getattr(self, name), name, "ClassifierLearning", minimum=0)
-        require_number(self.momentum, "momentum", "ClassifierLearning", minimum=0, maximum=1)
-        require_choice(self.sampling, "sampling", "ClassifierLearning", ("plain", "balanced"))
-        require_choice(self.optimiser, "optimiser", "ClassifierLearning", ("sgd", "adam"))
 
     @torch.no_grad()
     def run(
@@ -67,13 +63,25 @@ class ClassifierLearning:
         observe: Observe | None = None,
         observe_at: Collection[int] = (),
     ) -> tuple[TwoLayer, list[tuple[int, Any]]]:
-        """Train; what `observe(t, net_t)` returned before update t = 0..steps, at the steps asked for."""
+        """Train the net; the one that is given is left unchanged.
+
+        Args:
+            net: with hidden biases, the truncated ReLU and no output bias.
+            x: (n, d) samples.
+            y: (n,) labels.
+            generator: of the batches.
+            observe: called as observe(t, net_t) before update t = 0..steps.
+            observe_at: the steps at which it is called.
+
+        Returns:
+            the last net, and pairs of a step and what `observe` returned.
+        """
         if not isinstance(net.activation, TruncatedRelu) or net.b is None or net.c is not None:
             raise ValueError("`net` of `ClassifierLearning` must have hidden biases and the truncated ReLU.")
         y = require_labels(y, len(x)).to(x)
         theta = {name: tensor.clone() for name, tensor in net.parameters().items()}
         rates = {"W": self.lr_W, "b": self.lr_W, "a": self.lr_a}
-        move = Adam(theta) if self.optimiser == "adam" else Momentum(theta, self.momentum)
+        optimiser = Adam(theta) if self.optimiser == "adam" else Momentum(theta, self.momentum)
         measured: list[tuple[int, Any]] = []
         batches = shuffled_batches(y, self.batch_size, generator=generator, balanced=self.sampling != "plain")
         for step in range(self.steps + 1):
@@ -84,20 +92,28 @@ class ClassifierLearning:
             batch = next(batches)
             gradient = hinge_gradient(theta, net.scale, x[batch], y[batch], step)
             fading = 1 - step / self.steps if self.fade else 1.0
-            for name, change in move(gradient).items():
-                theta[name].add_(change, alpha=-rates[name] * fading)
+            optimiser.step(gradient, {name: rate * fading for name, rate in rates.items()})
         return net.replace(**theta), measured
 
 
 def hinge_gradient(
     theta: dict[str, Tensor], scale: float, x: Tensor, y: Tensor, step: int
 ) -> dict[str, Tensor]:
-    """Gradient of the mean hinge loss of a truncated-ReLU net; samples beyond the margin are skipped."""
+    """Gradient of the mean hinge loss of a truncated-ReLU net; samples beyond the margin are skipped.
+
+    Args:
+        theta: "W", "b" and "a" of the net.
+        scale: of its output.
+        x: (n, d) samples.
+        y: (n,) labels.
+        step: named in the error if the margins are not finite.
+    """
     z = torch.addmm(theta["b"], x, theta["W"].T)
     arm = scale * theta["a"]
     margin = y * (z.clamp(0, 1) @ arm)
     if not bool(torch.isfinite(margin).all()):
         raise Diverged(step, "the training margins are not finite")
+    # The hinge has slope -1 up to the margin 1 and 0 beyond.
     residual = (margin <= 1).to(y.dtype).mul_(y / -len(x))
     active = residual.nonzero().squeeze(1)
     if len(active) < MOSTLY * len(x):  # else copying the rows costs more than it spares
@@ -111,42 +127,13 @@ def hinge_gradient(
 
 
 def gated(weight: Tensor, z: Tensor) -> Tensor:
-    """weight * phi'(z) of the truncated ReLU for a weight that broadcasts to z, in one pass over memory."""
+    r""":math:`\text{weight} \cdot \phi'(z)` of the truncated ReLU, in one pass over memory.
+
+    Args:
+        weight: broadcasts to z.
+        z: preactivations.
+    """
     return torch.ops.aten.hardtanh_backward(weight.expand_as(z), z, 0.0, 1.0)
-
-
-class Momentum:
-    """Heavy-ball velocities."""
-
-    def __init__(self, theta: dict[str, Tensor], momentum: float) -> None:
-        self.velocity = {name: torch.zeros_like(tensor) for name, tensor in theta.items()}
-        self.momentum = momentum
-
-    def __call__(self, gradient: dict[str, Tensor]) -> dict[str, Tensor]:
-        """Velocity after this gradient."""
-        for name, tensor in gradient.items():
-            self.velocity[name].mul_(self.momentum).add_(tensor)
-        return self.velocity
-
-
-class Adam:
-    """Adam's normalised steps, betas 0.9 and 0.999."""
-
-    def __init__(self, theta: dict[str, Tensor]) -> None:
-        self.first = {name: torch.zeros_like(tensor) for name, tensor in theta.items()}
-        self.second = {name: torch.zeros_like(tensor) for name, tensor in theta.items()}
-        self.count = 0
-
-    def __call__(self, gradient: dict[str, Tensor]) -> dict[str, Tensor]:
-        """First moment over the root of the second, both unbiased."""
-        self.count += 1
-        moves = {}
-        for name, tensor in gradient.items():
-            self.first[name].lerp_(tensor, 0.1)
-            self.second[name].lerp_(tensor.square(), 0.001)
-            scale = (self.second[name] / (1 - 0.999**self.count)).sqrt_().add_(1e-8)
-            moves[name] = self.first[name] / (1 - 0.9**self.count) / scale
-        return moves
 
 
 def shuffled_batches(
@@ -157,6 +144,7 @@ def shuffled_batches(
     Args:
         y: (n,) labels.
         size: of a batch, the n mod size samples left at the end of an epoch are skipped.
+        generator: of the draws.
         balanced: draw half of every batch from each class, with replacement.
     """
     n, size = len(y), min(size, len(y))
@@ -164,8 +152,8 @@ def shuffled_batches(
     while balanced:
         counts = (size // 2, size - size // 2)
         drawn = [
-            own[torch.randint(len(own), (count,), generator=generator)]
-            for own, count in zip(classes, counts, strict=True)
+            members[torch.randint(len(members), (count,), generator=generator)]
+            for members, count in zip(classes, counts, strict=True)
         ]
         yield torch.cat(drawn)
     while True:

@@ -1,6 +1,8 @@
-"""Weight displacements near a start in coordinates: how they act on margins, and the ball they live in.
+r"""Weight displacements near a start in coordinates: how they act on margins, and the ball they live in.
 
-The linearised net at points x_j with labels y_j is y_j f(W0, x_j) + <F_j, D>, F_j = y_j grad_W f(W0, x_j).
+The linearised net at points :math:`x_j` with labels :math:`y_j` has the margins
+
+.. math:: y_j f(W_0, x_j) + \langle F_j, D \rangle, \qquad F_j = y_j \nabla_W f(W_0, x_j).
 """
 
 from dataclasses import dataclass
@@ -21,11 +23,11 @@ class Displacements(Protocol):
         ...
 
     def margins(self, D: Tensor) -> Tensor:
-        """<F_j, D> for every point j, (N,)."""
+        r""":math:`\langle F_j, D \rangle` for every point j, (N,)."""
         ...
 
     def combine(self, weights: Tensor) -> Tensor:
-        """sum_j weights_j F_j."""
+        r""":math:`\sum_j \text{weights}_j F_j`."""
         ...
 
     def project(self, D: Tensor, radius: float) -> Tensor:
@@ -33,20 +35,20 @@ class Displacements(Protocol):
         ...
 
     def dual_norm(self, G: Tensor) -> Tensor:
-        """max over the unit ball of <G, D>."""
+        r"""The largest :math:`\langle G, D \rangle` over the unit ball."""
         ...
 
     def steepness(self) -> float:
-        """An upper bound on the largest eigenvalue of the matrix <F_j, F_k>."""
+        r"""An upper bound on the largest eigenvalue of the matrix :math:`\langle F_j, F_k \rangle`."""
         ...
 
 
 @dataclass(frozen=True, eq=False)
 class HilbertBall:
-    """D in a ball of the Euclidean (Frobenius) norm, through the Gram matrix of the features alone.
+    r"""D in a ball of the Euclidean (Frobenius) norm, through the Gram matrix of the features alone.
 
     Args:
-        root: (N, r) with root root^T the Gram matrix <F_j, F_k>.
+        root: (N, r) factor R with :math:`R R^\top` the Gram matrix :math:`\langle F_j, F_k \rangle`.
     """
 
     root: Tensor
@@ -62,11 +64,11 @@ class HilbertBall:
         return self.root.new_zeros(self.root.shape[1])
 
     def margins(self, D: Tensor) -> Tensor:
-        """root D."""
+        """R D."""
         return self.root @ D
 
     def combine(self, weights: Tensor) -> Tensor:
-        """root' weights."""
+        r""":math:`R^\top \text{weights}`."""
         return weights @ self.root
 
     def project(self, D: Tensor, radius: float) -> Tensor:
@@ -74,7 +76,7 @@ class HilbertBall:
         return D * min(1.0, radius / max(float(torch.linalg.vector_norm(D)), 1e-300))
 
     def dual_norm(self, G: Tensor) -> Tensor:
-        """|G|_2."""
+        r""":math:`\|G\|_2`."""
         return torch.linalg.vector_norm(G)
 
     def steepness(self) -> float:
@@ -84,11 +86,12 @@ class HilbertBall:
 
 @dataclass(frozen=True, eq=False)
 class RowBall:
-    """D = (m, r) with every row in a Euclidean ball, for a two-layer net: the (2, inf) ball.
+    r"""D of shape (m, r) with every row in a Euclidean ball, for a two-layer net: the (2, inf) ball.
 
     Args:
-        gates: (N, m) factors scale a_s phi'(z_js) of the rows.
-        points: (N, r) labelled points y_j x_j in coordinates of their span, which holds every optimal row.
+        gates: (N, m) factors :math:`\text{scale} \cdot a_s \phi'(z_{js})` of the rows.
+        points: (N, r) labelled points :math:`y_j x_j` in coordinates of their span, which holds every optimal
+            row.
     """
 
     gates: Tensor
@@ -99,11 +102,11 @@ class RowBall:
         return self.points.new_zeros(self.gates.shape[1], self.points.shape[1])
 
     def margins(self, D: Tensor) -> Tensor:
-        """sum_s gate_js <d_s, y_j x_j>."""
+        r""":math:`\sum_s \text{gate}_{js} \langle d_s, y_j x_j \rangle`."""
         return (self.gates * (self.points @ D.T)).sum(dim=1)
 
     def combine(self, weights: Tensor) -> Tensor:
-        """sum_j weights_j gate_js y_j x_j, row by row."""
+        r""":math:`\sum_j \text{weights}_j \, \text{gate}_{js} \, y_j x_j` for every row s."""
         return (weights.unsqueeze(1) * self.gates).T @ self.points
 
     def project(self, D: Tensor, radius: float) -> Tensor:
@@ -112,7 +115,7 @@ class RowBall:
         return D * (radius / length.clamp_min(1e-300)).clamp_max(1)
 
     def dual_norm(self, G: Tensor) -> Tensor:
-        """sum_s |G_s|_2."""
+        r""":math:`\sum_s \|G_s\|_2`."""
         return torch.linalg.vector_norm(G, dim=1).sum()
 
     def steepness(self) -> float:
@@ -122,14 +125,27 @@ class RowBall:
 
 
 def row_ball(net: TwoLayer, x: Tensor, y: Tensor) -> RowBall:
-    """The (2, inf) displacements of a two-layer net seen at labelled points x (N, d), y (N,)."""
+    """The (2, inf) displacements of a two-layer net seen at labelled points.
+
+    Args:
+        net: the start.
+        x: (N, d) points.
+        y: (N,) their labels.
+    """
     gates = net.activation.derivative(net.preactivations(x)) * (net.scale * net.a)
+    # Margins see a row only through its inner products with the points: their span is enough.
     basis = torch.linalg.qr((y.unsqueeze(1) * x).T.double()).Q.to(x.dtype)
     return RowBall(gates, y.unsqueeze(1) * (x @ basis))
 
 
 def hilbert_ball(net: TwoLayer, x: Tensor, y: Tensor) -> HilbertBall:
-    """The Frobenius displacements of a two-layer net seen at labelled points."""
+    """The Frobenius displacements of a two-layer net seen at labelled points.
+
+    Args:
+        net: the start.
+        x: (N, d) points.
+        y: (N,) their labels.
+    """
     gates = net.activation.derivative(net.preactivations(x)) * (net.scale * net.a)
     signed = y.unsqueeze(1) * x
     return HilbertBall.from_gram((gates @ gates.T) * (signed @ signed.T))
@@ -178,8 +194,16 @@ class BlockBall:
 
 
 def layer_ball(net: Deep, x: Tensor, y: Tensor) -> BlockBall:
-    """The per-layer Frobenius displacements of a deep net seen at labelled points; only W1..WH move."""
+    """The per-layer Frobenius displacements of a deep net seen at labelled points; only W1..WH move.
+
+    Args:
+        net: the start.
+        x: (N, d) points.
+        y: (N,) their labels.
+    """
     preactivations, states = net.hidden(x)
+    # Backpropagation: the gradient of layer h is the outer product of `at_z` and the state below it, so the
+    # Gram matrix of these gradients is a product of two small ones.
     back = y.unsqueeze(1) * net.a
     roots = []
     for h in range(len(net.layers), 0, -1):
@@ -191,13 +215,22 @@ def layer_ball(net: Deep, x: Tensor, y: Tensor) -> BlockBall:
 
 
 def kink_slack(net: TwoLayer, x: Tensor, y: Tensor, weight_radius: float) -> Tensor:
-    """(N,) bounds on y f(W, x) less its linearisation over the (2, inf) ball of a ReLU net.
+    r"""(N,) bounds on the margin less its linearisation over the (2, inf) ball of radius V of a ReLU net.
 
-    A ReLU lies above its tangent by at most V|x| - |z|, and only where V|x| > |z|; output weights of the
-    label's sign turn that into a gain: scale sum over y a_s > 0 of |a_s| (V |x| - |z_s|)_+.
+    A ReLU lies above its tangent by at most :math:`V \|x\| - |z|`, and only where that is positive; output
+    weights of the label's sign turn it into a gain:
+
+    .. math:: \text{scale} \sum_{s:\, y a_s > 0} |a_s| \, \big(V \|x\| - |z_s|\big)_+
+
+    Args:
+        net: the start, with the ReLU.
+        x: (N, d) points.
+        y: (N,) their labels.
+        weight_radius: V.
 
     Reading: with it the convex problem bounds the loss of every NET of the ball from below, not only that of
-        every linearised one. It is about 0.2 C0^2 / sqrt m for V = C0 / sqrt m and |x| = 1.
+        every linearised one. It is about :math:`0.2\, C_0^2 / \sqrt m` for :math:`V = C_0 / \sqrt m` and
+        :math:`\|x\| = 1`.
     """
     reach = weight_radius * torch.linalg.vector_norm(x, dim=1, keepdim=True)
     over = (reach - net.preactivations(x).abs()).clamp_min(0)
@@ -205,12 +238,20 @@ def kink_slack(net: TwoLayer, x: Tensor, y: Tensor, weight_radius: float) -> Ten
 
 
 def kink_slack_frobenius(net: TwoLayer, x: Tensor, y: Tensor, weight_radius: float) -> Tensor:
-    """The same over the Frobenius ball, for output weights of one size.
+    r"""The same over the Frobenius ball of radius R, for output weights of one size.
 
-    With k rows of equal length R/sqrt k on the neurons nearest to their kinks the gain is
-    sqrt k R |x| - sum of their |z|; the largest over k is the maximum, of order R^(4/3) m^(-1/6).
+    With k rows of equal length :math:`R / \sqrt k` on the neurons nearest to their kinks the gain is
+    :math:`\sqrt k\, R \|x\| - \sum |z_s|` over them; the largest over k is the maximum, of order
+    :math:`R^{4/3} m^{-1/6}`.
+
+    Args:
+        net: the start, with the ReLU.
+        x: (N, d) points.
+        y: (N,) their labels.
+        weight_radius: R.
     """
     helpful = _helpful(net, y)
+    # The cheapest kinks first; neurons of the other sign never help.
     z = torch.where(helpful > 0, net.preactivations(x).abs(), torch.inf).sort(dim=1).values
     root = torch.arange(1, net.m + 1, dtype=x.dtype).sqrt()
     reach = weight_radius * torch.linalg.vector_norm(x, dim=1, keepdim=True)
@@ -219,5 +260,5 @@ def kink_slack_frobenius(net: TwoLayer, x: Tensor, y: Tensor, weight_radius: flo
 
 
 def _helpful(net: TwoLayer, y: Tensor) -> Tensor:
-    """|a_s| where the output weight has the sample's sign, 0 elsewhere, (N, m)."""
+    r""":math:`|a_s|` where the output weight has the sample's sign, 0 elsewhere, (N, m)."""
     return ((y.unsqueeze(1) * net.a) > 0).to(net.a.dtype) * net.a.abs()

@@ -7,8 +7,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from karat.core.checks import require_integer, require_labels
+from karat.core.checks import require_labels
 from karat.core.divergence import Diverged
+from karat.core.ranges import Count, Steps, checked
 from karat.nets.net import Net
 from karat.training.adversary import Adversary
 from karat.training.projections import Projection
@@ -17,13 +18,19 @@ from karat.training.trainer import Trainer
 
 @dataclass(frozen=True)
 class EpochRun:
-    """The trained net, and the robust training accuracy before every epoch."""
+    """What an epoch trainer leaves behind.
+
+    Args:
+        net: after training.
+        accuracy: the robust training accuracy before every epoch.
+    """
 
     net: Any
     accuracy: tuple[float, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
+@checked
 class EpochTrainer:
     """Every epoch: perturb all samples against the present net, pass over them once in batches, project.
 
@@ -45,12 +52,10 @@ class EpochTrainer:
     trainer: Trainer
     adversary: Adversary
     projection: Projection | None = None
-    max_epochs: int = 12
-    min_epochs: int = 6
+    max_epochs: Count = 12
+    min_epochs: Steps = 6
 
     def __post_init__(self) -> None:
-        require_integer(self.max_epochs, "max_epochs", "EpochTrainer", minimum=1)
-        require_integer(self.min_epochs, "min_epochs", "EpochTrainer", minimum=0)
         if self.trainer.adversary is not None:
             raise ValueError(
                 "`trainer` of `EpochTrainer` must have no adversary: samples are attacked once an epoch."
@@ -66,7 +71,15 @@ class EpochTrainer:
         generator: torch.Generator,
         observe: Callable[[int, Any], None] | None = None,
     ) -> EpochRun:
-        """Train on samples x (n, d) with labels y (n,)."""
+        """Train until the last epoch, or until the robust training accuracy grows no more.
+
+        Args:
+            net: where training begins.
+            x: (n, d) samples.
+            y: (n,) labels.
+            generator: of batches and attacks.
+            observe: called as observe(epoch, net) after every epoch.
+        """
         y = require_labels(y, len(x)).to(x)
         steps = self.trainer.steps_per_epoch(len(x))
         accuracy: list[float] = []

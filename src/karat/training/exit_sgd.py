@@ -9,14 +9,22 @@ import torch
 from torch import Tensor
 
 from karat.core.activations import Relu
-from karat.core.checks import require_integer, require_labels, require_number, require_shape
+from karat.core.checks import require_labels, require_shape
 from karat.core.divergence import Diverged
+from karat.core.ranges import Count, Positive, checked
 from karat.nets.two_layer import TwoLayer
 
 
 @dataclass(frozen=True)
 class Exit:
-    """What was measured on the last net inside a ball: its radius, the steps taken, the values."""
+    """What was measured on the last net inside a ball.
+
+    Args:
+        weight_radius: of the ball.
+        step: updates that led to the net.
+        left: whether the next update leaves the ball; false where the steps ran out first.
+        values: what was measured.
+    """
 
     weight_radius: float
     step: int
@@ -25,36 +33,32 @@ class Exit:
 
 
 @dataclass(frozen=True, kw_only=True)
+@checked
 class ExitSGD:
-    """W <- W - lr grad of the mean logistic loss of a batch; every ball is noted when a neuron leaves it.
+    r"""Mini-batch descent on the mean logistic loss that notes when a neuron leaves each of several balls.
 
-    One trajectory serves all radii: before an update that takes some |w_s - w_s0| beyond a radius, the net is
-    measured as the last one inside that ball. With one radius this is training that stops at its exit.
+    One trajectory serves all radii: before an update that takes some :math:`\|w_s - w_{s0}\|` beyond a
+    radius, the net is measured as the last one inside that ball. With one radius this is training that stops
+    at its exit.
 
     Args:
         lr: step size.
         batch_size: samples per step, drawn without replacement epoch by epoch.
         max_steps: where training ends although not every ball was left.
         fast_lr: step size once the movement exceeds `fast_after` (None: never).
+        fast_after: largest movement of a neuron from which on `fast_lr` is used.
 
     Reading: only W is trained, biases and output weights stay. Memory is two copies of W and a few (batch, m)
-        tables: W changes in place, and |w_s - w_s0|^2 follows each update from inner products.
+        tables: W changes in place, and :math:`\|w_s - w_{s0}\|^2` follows each update from inner products.
 
     Ref: lazy, Sec 5.1
     """
 
-    lr: float
-    batch_size: int
-    max_steps: int
-    fast_lr: float | None = None
+    lr: Positive
+    batch_size: Count
+    max_steps: Count
+    fast_lr: Positive | None = None
     fast_after: float = math.inf
-
-    def __post_init__(self) -> None:
-        require_number(self.lr, "lr", "ExitSGD", positive=True)
-        require_integer(self.batch_size, "batch_size", "ExitSGD", minimum=1)
-        require_integer(self.max_steps, "max_steps", "ExitSGD", minimum=1)
-        if self.fast_lr is not None:
-            require_number(self.fast_lr, "fast_lr", "ExitSGD", positive=True)
 
     @torch.no_grad()
     def run(
@@ -71,10 +75,11 @@ class ExitSGD:
 
         Args:
             net: ReLU net, left unchanged.
-            x: (n, d).
+            x: (n, d) samples.
             y: (n,) labels.
             radii: increasing (2, inf) radii.
             observe: measures the last net inside each ball, without keeping it: W changes afterwards.
+            generator: of the batches.
 
         Returns:
             one exit per radius; `left` is false where the steps ran out first.
@@ -84,6 +89,7 @@ class ExitSGD:
         require_shape(x, "x", (None, net.d))
         y = require_labels(y, len(x)).to(x)
         moving = net.replace(W=net.W.clone())
+        # In double precision, for thousands of small increments are added up.
         squared = net.W.new_zeros(net.m, dtype=torch.float64)
         todo, exits, step = list(radii), [], 0
         order, position = torch.randperm(len(x), generator=generator), 0
@@ -96,6 +102,7 @@ class ExitSGD:
             lr = self.fast_lr if self.fast_lr is not None and moved >= self.fast_after else self.lr
             pull, longer = self._update(moving, net, x[batch], y[batch], squared, lr, step)
             reached = math.sqrt(float(longer.max()))
+            # One update may leave several balls: the same net is the last one inside each of them.
             while todo and reached > todo[0]:
                 exits.append(Exit(todo.pop(0), step, True, observe(moving)))
             if todo:

@@ -16,7 +16,7 @@ CHUNK = 8192
 
 
 def class_weights(y: Tensor) -> Tensor:
-    """1 / (2 P(y)) for every sample, the shares taken from the sample itself: both classes weigh 1/2.
+    r""":math:`1 / (2 P(y))` for every sample, P from the sample itself: both classes then weigh 1/2.
 
     >>> class_weights(torch.tensor([1.0, -1.0, -1.0, -1.0])).tolist()
     [2.0, 0.6666666865348816, 0.6666666865348816, 0.6666666865348816]
@@ -49,9 +49,11 @@ def feature_step(
     decay_W: float | None = None,
     weights: Tensor | None = None,
 ) -> TwoLayer:
-    """One full-batch gradient step on the (weighted) hinge loss plus decay_a |a|^2 + decay_W |W|_F^2.
+    r"""One full-batch gradient step on the (weighted) hinge loss with a penalty on the weights.
 
-        theta <- theta - lr grad,   W <- -lr grad_W (loss) when decay_W = 1/(2 lr)
+    .. math:: \theta \leftarrow \theta - \eta \nabla_\theta
+              \big(\text{loss} + \lambda_a \|a\|^2 + \lambda_w \|W\|_F^2\big), \qquad
+              W \leftarrow -\eta \nabla_W \text{loss} \quad\text{when } \lambda_w = 1 / (2 \eta)
 
     Symbols: lr is eta^(1) or eta^(2), decay_a lambda_a, decay_W lambda_w.
 
@@ -59,10 +61,13 @@ def feature_step(
         point. Biases are not regularised. A paired net is exactly zero, so half of it is enough.
 
     Args:
-        x: (n, d).
-        y: (n,) labels.
-        weights: (n,) sample weights or None.
         net: its activation is the smoothed one in these two steps.
+        x: (n, d) samples.
+        y: (n,) labels.
+        lr: step size.
+        decay_a: of the output weights.
+        decay_W: of the hidden weights, None for the one that forgets them.
+        weights: (n,) sample weights or None.
 
     Ref: features, Eq 4; features, Lem 23
     """
@@ -72,6 +77,7 @@ def feature_step(
     if weights is not None:
         push = push * weights.to(x)
     gradient = _paired_gradient(net, x, push) if is_paired(net) else _hinge_gradient(net, x, y, push)
+    # Exactly zero for the decay that forgets: the old weights then do not even enter the sum.
     keep = 0.0 if decay_W is None else 1 - 2 * lr * decay_W
     changed = {
         "W": keep * net.W - lr * gradient["W"] if keep else -lr * gradient["W"],
@@ -84,12 +90,12 @@ def feature_step(
 
 @dataclass(frozen=True)
 class RankOneStep:
-    """The second step in closed form and how far it is from the real one.
+    r"""The second step in closed form and how far it is from the real one.
 
     Args:
         net: the net after the step.
-        spread: largest |<w_i, x>| / sigma before it, which must be far below 1.
-        active: whether y f <= 1 on every sample before it.
+        spread: largest :math:`|\langle w_i, x \rangle| / \sigma` before it, which must be far below 1.
+        active: whether :math:`y f \le 1` on every sample before it.
     """
 
     net: TwoLayer
@@ -106,15 +112,20 @@ class RankOneStep:
 def rank_one_step(
     net: TwoLayer, x: Tensor, y: Tensor, *, lr: float = 1.0, weights: Tensor | None = None
 ) -> RankOneStep:
-    """The second feature-learning step when the weights before it are tiny: every neuron sees its bias only.
+    r"""The second feature-learning step when the weights before it are tiny: every neuron sees its bias only.
 
-        w_i <- lr a_i [Phi(b_i/s) - Phi((b_i - 1)/s)] mean(y x),   s = sigma_xi
+    .. math:: w_i \leftarrow \eta\, a_i\, \big[\Phi(b_i / \sigma) - \Phi((b_i - 1) / \sigma)\big]\,
+              \overline{y x}
 
-    So the features after two steps are the difference of the class means. lambda_a = lambda_w = 1/(2 lr).
+    So the features after two steps are the difference of the class means. Both decays are
+    :math:`1 / (2 \eta)`.
 
     Args:
         net: after step one, with smoothed activation.
-        x, y, weights: as in `feature_step`.
+        x: (n, d) samples.
+        y: (n,) labels.
+        lr: step size.
+        weights: (n,) sample weights or None.
 
     Ref: features, Lem 23; features, Lem 19
     """
@@ -127,6 +138,7 @@ def rank_one_step(
     slope, value = activation.derivative(net.b), activation(net.b)
     longest = float(norm(x, 2).max())
     spread = float(two_inf_norm(net.W)) * longest / activation.sigma
+    # |phi(b + t) - phi(b)| is at most about phi'(b) |t|, and |t| is at most spread * sigma.
     f_bound = abs(float(net.a @ value)) + float((net.a * slope).abs().sum()) * spread * activation.sigma
     after = net.replace(
         W=torch.outer(lr * net.a * slope, push @ x),
@@ -146,6 +158,7 @@ def float32_forgetting(W: Tensor, gradient: Tensor, lr: float) -> Tensor:
     Args:
         W: (m, d) weights before the step.
         gradient: (m, d) of the loss.
+        lr: step size.
 
     Ref: features, Tab 3
     """
@@ -166,12 +179,12 @@ def _paired_gradient(net: TwoLayer, x: Tensor, push: Tensor) -> dict[str, Tensor
 
 def _hinge_gradient(net: TwoLayer, x: Tensor, y: Tensor, push: Tensor) -> dict[str, Tensor]:
     """Only samples with y f <= 1 push."""
-    f = torch.cat([net(part) for part in x.split(CHUNK)])
+    f = torch.cat([net(chunk) for chunk in x.split(CHUNK)])
     return _gradient(net, x, -push * (y.to(f) * f <= 1))
 
 
 def _gradient(net: TwoLayer, x: Tensor, residual: Tensor) -> dict[str, Tensor]:
-    """sum_i residual_i d f(x_i) / d parameter, in chunks, values and slopes from one pass."""
+    r""":math:`\sum_i r_i \, \partial f(x_i) / \partial\theta` in chunks, values and slopes from one pass."""
     W, top = torch.zeros_like(net.W), torch.zeros_like(net.a)
     slopes = torch.zeros_like(net.a)
     for xs, rs in zip(x.split(CHUNK), residual.split(CHUNK), strict=True):

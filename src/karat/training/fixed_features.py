@@ -8,8 +8,9 @@ import torch
 from torch import Tensor
 
 from karat.core.activations import TruncatedRelu
-from karat.core.checks import require_labels, require_number, require_shape
+from karat.core.checks import require_labels, require_shape
 from karat.core.divergence import Diverged
+from karat.core.ranges import NonNegative, checked
 from karat.nets.two_layer import TwoLayer
 from karat.training.classifier_learning import gated, shuffled_batches
 
@@ -17,24 +18,25 @@ Observe = Callable[[int, Any], Any]
 
 
 @dataclass(frozen=True, kw_only=True)
+@checked
 class LinearLearning:
     """Hinge SGD of linear classifiers, several learning rates side by side on the same batches.
 
     Args:
-        steps, batch_size, momentum: as in classifier learning.
+        steps: updates.
         lrs: one classifier per rate, each falling linearly to zero.
+        momentum: share of the velocity that is kept.
+        batch_size: of an epoch's shuffled batches.
     """
 
     steps: int
-    lrs: tuple[float, ...]
+    lrs: tuple[NonNegative, ...]
     momentum: float = 0.9
     batch_size: int = 1000
 
     def __post_init__(self) -> None:
         if not self.lrs:
             raise ValueError("`lrs` of `LinearLearning` must name at least one rate.")
-        for lr in self.lrs:
-            require_number(lr, "lrs", "LinearLearning", minimum=0)
 
     @torch.no_grad()
     def on_features(
@@ -47,7 +49,19 @@ class LinearLearning:
         observe: Observe | None = None,
         observe_at: Collection[int] = (),
     ) -> tuple[Tensor, list[tuple[int, Any]]]:
-        """Train a (c, N), one row per rate, on features H (n, N); `observe(t, a)` as elsewhere."""
+        """Train one linear classifier per rate on given features.
+
+        Args:
+            H: (n, N) features.
+            y: (n,) labels.
+            generator: of the batches.
+            start: first weights, broadcast to (c, N); zero when left out.
+            observe: called as observe(t, a) before update t with the weights a (c, N).
+            observe_at: the steps at which it is called.
+
+        Returns:
+            the last weights (c, N), and pairs of a step and what `observe` returned.
+        """
         require_shape(H, "H", (None, None))
         y = require_labels(y, len(H)).to(H)
         rates = torch.tensor(self.lrs, dtype=H.dtype).unsqueeze(1)
@@ -85,6 +99,17 @@ class LinearLearning:
         """Train on the gradient features of the net, one rate only.
 
         Reading: the net itself, f at the start, is left out of the model; it is zero for a paired net.
+
+        Args:
+            net: whose gradients are the features.
+            x: (n, d) samples.
+            y: (n,) labels.
+            generator: of the batches.
+            observe: called as observe(t, model) before update t.
+            observe_at: the steps at which it is called.
+
+        Returns:
+            the last model, and pairs of a step and what `observe` returned.
         """
         (lr,) = self.lrs
         y = require_labels(y, len(x)).to(x)
@@ -104,6 +129,7 @@ class LinearLearning:
             if not bool(torch.isfinite(margin).all()):
                 raise Diverged(step, "the training margins are not finite")
             residual = (margin <= 1).to(ys.dtype).mul_(ys / -len(batch))
+            # In place: `gate` was computed for this step alone.
             pushed = gate.mul_(residual.unsqueeze(1))
             velocity.a.mul_(self.momentum).add_(residual @ hidden)
             velocity.W.mul_(self.momentum).add_(pushed.T @ xs)
@@ -119,12 +145,16 @@ class LinearLearning:
 
 @dataclass(frozen=True, eq=False)
 class Tangent:
-    """A linear model on the gradient features of a net at its start.
+    r"""A linear model on the gradient features of a net at its start.
 
-        f(x) = sum_i [a_i phi(z_i) + a0_i phi'(z_i) (<W_i, x> + b_i)],   z_i = <w0_i, x> + b0_i
+    .. math:: f(x) = \sum_i \big[ a_i \phi(z_i) + a_{0i} \phi'(z_i) (\langle W_i, x \rangle + b_i) \big],
+              \qquad z_i = \langle w_{0i}, x \rangle + b_{0i}
 
     Args:
-        net: the start; a (m,), W (m, d), b (m,): the model's own coefficients.
+        net: the start, with weights w0, b0 and a0.
+        a: (m,) coefficients of the hidden units.
+        W: (m, d) coefficients of the gradients in the hidden weights.
+        b: (m,) coefficients of the gradients in the biases.
     """
 
     net: TwoLayer
@@ -138,7 +168,7 @@ class Tangent:
         return cls(net, torch.zeros_like(net.a), torch.zeros_like(net.W), torch.zeros_like(net.a))
 
     def gates(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        """phi(z) and a0 phi'(z), both (n, m)."""
+        r""":math:`\phi(z)` and :math:`a_0 \phi'(z)`, both (n, m)."""
         z = self.net.preactivations(x)
         arm = self.net.scale * self.net.a
         if isinstance(self.net.activation, TruncatedRelu):
@@ -146,7 +176,13 @@ class Tangent:
         return self.net.activation(z), self.net.activation.derivative(z) * arm
 
     def value(self, x: Tensor, hidden: Tensor, gate: Tensor) -> Tensor:
-        """f(x) from the gates."""
+        """f(x) from the features that `gates` gives.
+
+        Args:
+            x: (n, d) inputs.
+            hidden: (n, m) hidden units there.
+            gate: (n, m) their derivatives times the output weights.
+        """
         inner = torch.addmm(self.b, x, self.W.T)
         return hidden @ (self.net.scale * self.a) + (gate * inner).sum(dim=1)
 
@@ -171,8 +207,17 @@ def distinct_half(net: TwoLayer) -> TwoLayer:
     return net.replace(W=net.W[:half], a=net.a[:half], b=None if net.b is None else net.b[:half])
 
 
-def tangent_kernel(net: TwoLayer, x: Tensor, other: Tensor) -> Tensor:
-    """K(x, x') = sum_i phi(z_i) phi(z_i') + a_i^2 phi'(z_i) phi'(z_i') (<x, x'> + 1), shape (n, n')."""
+def gradient_kernel(net: TwoLayer, x: Tensor, other: Tensor) -> Tensor:
+    r"""The kernel of the gradient features, (n, n').
+
+    .. math:: K(x, x') = \sum_i \phi(z_i) \phi(z_i')
+              + a_i^2\, \phi'(z_i) \phi'(z_i')\, (\langle x, x' \rangle + 1)
+
+    Args:
+        net: whose gradients are the features.
+        x: (n, d) inputs.
+        other: (n', d) inputs.
+    """
 
     def gates(points: Tensor) -> tuple[Tensor, Tensor]:
         return Tangent.zero(net).gates(points)
@@ -182,10 +227,12 @@ def tangent_kernel(net: TwoLayer, x: Tensor, other: Tensor) -> Tensor:
 
 
 def kernel_ridge(kernel: Tensor, y: Tensor, ridges: Sequence[float]) -> Tensor:
-    """Coefficients (c, n) of f = sum_i alpha_i K(x_i, .) that minimise |f - y|^2 + ridge |f|_K^2, per ridge.
+    r"""Coefficients (c, n) of kernel ridge regression, one row per ridge.
+
+    :math:`f = \sum_i \alpha_i K(x_i, \cdot)` minimises :math:`\|f - y\|^2 + \text{ridge} \cdot \|f\|_K^2`.
 
     Args:
-        kernel: (n, n).
+        kernel: (n, n) values at the samples.
         y: (n,) labels.
         ridges: relative to the mean diagonal of the kernel.
     """

@@ -6,7 +6,7 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor
 
-from karat.core.checks import require_number
+from karat.core.ranges import NonNegative, checked
 from karat.nets.net import Net, parameter
 
 
@@ -31,19 +31,21 @@ def _shrink(W: Tensor, centre: Tensor, weight_radius: float, dim: int | None) ->
 
 
 @dataclass(frozen=True, eq=False)
+@checked
 class TwoInfBall:
-    """Every neuron within weight_radius of its start: max_s |w_s - w_s0|_2 <= weight_radius.
+    r"""Every neuron stays near its start: :math:`\max_s \|w_s - w_{s0}\|_2 \le V`.
 
-    Symbols: weight_radius is V = C0/sqrt m of lazy, which already contains 1/sqrt m.
+    Symbols: weight_radius is :math:`V = C_0 / \sqrt m` of lazy, which already contains 1/sqrt m.
+
+    Args:
+        centre: (m, d) weights at the start.
+        weight_radius: V.
 
     Ref: lazy, Def 2.1
     """
 
     centre: Tensor
-    weight_radius: float
-
-    def __post_init__(self) -> None:
-        require_number(self.weight_radius, "weight_radius", "TwoInfBall", minimum=0)
+    weight_radius: NonNegative
 
     def __call__(self, net: Any) -> Any:
         """Shrink each neuron's displacement radially."""
@@ -52,19 +54,22 @@ class TwoInfBall:
 
 
 @dataclass(frozen=True, eq=False)
+@checked
 class FrobeniusBall:
-    """Every named matrix within weight_radius of its start in Frobenius norm.
+    r"""Every named matrix stays near its start in Frobenius norm.
 
-    Symbols: weight_radius is R for convergence's two-layer net and R/sqrt m per layer for its deep net.
+    Symbols: weight_radius is R for convergence's two-layer net and :math:`R / \sqrt m` per layer for its deep
+        net.
+
+    Args:
+        centres: name -> matrix at the start.
+        weight_radius: of each matrix's ball.
 
     Ref: convergence, Thm 4.1; convergence, Thm 5.1
     """
 
     centres: dict[str, Tensor]
-    weight_radius: float
-
-    def __post_init__(self) -> None:
-        require_number(self.weight_radius, "weight_radius", "FrobeniusBall", minimum=0)
+    weight_radius: NonNegative
 
     def __call__(self, net: Any) -> Any:
         """Shrink each matrix's displacement radially."""
@@ -76,5 +81,11 @@ class FrobeniusBall:
 
 
 def frobenius_ball(net: Net, weight_radius: float, names: tuple[str, ...]) -> FrobeniusBall:
-    """The ball around a net's present matrices."""
+    """The ball around a net's present matrices.
+
+    Args:
+        net: at the centre.
+        weight_radius: of each matrix's ball.
+        names: of the matrices.
+    """
     return FrobeniusBall({name: parameter(net, name, "FrobeniusBall") for name in names}, weight_radius)

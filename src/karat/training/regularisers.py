@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from karat.core.checks import require_number
+from karat.core.ranges import NonNegative, checked
 from karat.nets.net import Net, Parameters, parameter
 
 
@@ -25,10 +26,15 @@ class Regulariser(Protocol):
 
 @dataclass(frozen=True)
 class SquaredNorms:
-    """sum over named parameters of decay * |parameter|^2: one decay each, gradient 2 * decay * parameter.
+    r"""Squared norms of named parameters, each with its own decay.
 
-    Symbols: decay is lambda_w for "W" and lambda_a for "a" in features, which has no factor 1/2; usual weight
-        decay lambda/2 |W|^2 is decay = lambda / 2.
+    .. math:: \sum_\theta \lambda_\theta \|\theta\|^2, \qquad \text{gradient } 2 \lambda_\theta \theta
+
+    Symbols: the decay is lambda_w for "W" and lambda_a for "a" in features, which has no factor 1/2; usual
+        weight decay :math:`\frac{\lambda}{2} \|W\|^2` is decay = lambda / 2.
+
+    Args:
+        decays: name of a parameter -> its decay.
 
     Ref: features, Eq 4
     """
@@ -47,7 +53,7 @@ class SquaredNorms:
         return torch.stack(terms).sum()
 
     def gradient(self, net: Net) -> Parameters:
-        """2 * decay * parameter."""
+        r""":math:`2 \lambda_\theta \theta` of the named parameters."""
         return {name: 2 * decay * self._of(net, name) for name, decay in self.decays.items()}
 
     def _of(self, net: Net, name: str) -> Tensor:
@@ -55,10 +61,17 @@ class SquaredNorms:
 
 
 @dataclass(frozen=True)
+@checked
 class CubicNorms:
-    """decay * sum_i (|w_i|_2^2 / 2 + |w_i|_2^3 / 3), gradient decay * (1 + |w_i|_2) w_i.
+    r"""Squared and cubed lengths of the neurons.
+
+    .. math:: \lambda \sum_i \big( \tfrac12 \|w_i\|_2^2 + \tfrac13 \|w_i\|_2^3 \big), \qquad
+              \text{gradient } \lambda (1 + \|w_i\|_2)\, w_i
 
     Symbols: decay is lambda.
+
+    Args:
+        decay: factor of the whole penalty.
 
     Reading: the regulariser prints a cubed l3 norm; its gradient everywhere else in the paper is that of the
         cubed l2 norm, which is used here.
@@ -66,10 +79,7 @@ class CubicNorms:
     Ref: purification, Sec 4
     """
 
-    decay: float
-
-    def __post_init__(self) -> None:
-        require_number(self.decay, "decay", "CubicNorms", minimum=0)
+    decay: NonNegative
 
     def value(self, net: Net) -> Tensor:
         """Sum over neurons."""

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Protocol
 
-from karat.core.checks import require_integer, require_number
+from karat.core.ranges import Count, NonNegative, Positive, checked
 
 
 class Schedule(Protocol):
@@ -15,13 +15,11 @@ class Schedule(Protocol):
 
 
 @dataclass(frozen=True)
+@checked
 class Constant:
     """The same value at every step."""
 
-    value: float
-
-    def __post_init__(self) -> None:
-        require_number(self.value, "value", "Constant", minimum=0)
+    value: NonNegative
 
     def __call__(self, step: int) -> float:
         """The value."""
@@ -29,8 +27,16 @@ class Constant:
 
 
 @dataclass(frozen=True)
+@checked
 class StepDecay:
-    """value * factor^(step // every).
+    r"""A value that is multiplied by a factor every so many steps.
+
+    .. math:: \text{value} \cdot \text{factor}^{\lfloor \text{step} / \text{every} \rfloor}
+
+    Args:
+        value: at step 0.
+        factor: of each change.
+        every: steps between changes.
 
     >>> [StepDecay(0.1, 0.1, 500)(t) for t in (0, 499, 500)]
     [0.1, 0.1, 0.010000000000000002]
@@ -38,14 +44,9 @@ class StepDecay:
     Ref: benign, Sec 5
     """
 
-    value: float
-    factor: float
-    every: int
-
-    def __post_init__(self) -> None:
-        require_number(self.value, "value", "StepDecay", minimum=0)
-        require_number(self.factor, "factor", "StepDecay", positive=True)
-        require_integer(self.every, "every", "StepDecay", minimum=1)
+    value: NonNegative
+    factor: Positive
+    every: Count
 
     def __call__(self, step: int) -> float:
         """The value after its decays."""
@@ -53,17 +54,19 @@ class StepDecay:
 
 
 @dataclass(frozen=True)
+@checked
 class Ramp:
-    """From `start` to `value` linearly over `steps` steps, then constant."""
+    """From a start to a value linearly, then constant.
 
-    value: float
-    steps: int
-    start: float = 0.0
+    Args:
+        value: at the end.
+        steps: of the way.
+        start: at step 0.
+    """
 
-    def __post_init__(self) -> None:
-        require_number(self.value, "value", "Ramp", minimum=0)
-        require_integer(self.steps, "steps", "Ramp", minimum=1)
-        require_number(self.start, "start", "Ramp", minimum=0)
+    value: NonNegative
+    steps: Count
+    start: NonNegative = 0.0
 
     def __call__(self, step: int) -> float:
         """Linear interpolation."""

@@ -8,9 +8,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from karat.core.checks import require_integer, require_number, require_shape
+from karat.core.checks import require_integer, require_shape
 from karat.core.divergence import Diverged
 from karat.core.losses import Logistic, Loss
+from karat.core.ranges import Positive, checked
 from karat.training.projections import Projection
 
 Pick = Callable[[Any, Tensor, int], Tensor]
@@ -45,12 +46,24 @@ def worst(loss: Loss) -> Pick:
 
 
 def identity(net: Any, margins: Tensor, step: int) -> Tensor:
-    """No perturbation."""
+    """No perturbation: always the first point, which is the sample itself.
+
+    Args:
+        net: not looked at.
+        margins: (n, K) at all allowed points.
+        step: not looked at.
+    """
     return torch.zeros(len(margins), dtype=torch.long)
 
 
 def hashed(net: Any, margins: Tensor, step: int) -> Tensor:
-    """A deterministic but wildly discontinuous choice: digits of the margin decide."""
+    """A deterministic but wildly discontinuous choice: digits of the margin decide.
+
+    Args:
+        net: not looked at.
+        margins: (n, K) at all allowed points.
+        step: not looked at.
+    """
     return (margins[:, 0].double() * 1e6).floor().long().remainder(margins.shape[1])
 
 
@@ -71,24 +84,28 @@ def one_step(sets: Sets) -> Pick:
 
 
 @dataclass(frozen=True, kw_only=True)
+@checked
 class SurrogateDescent:
-    """W <- P(W - lr grad L_A(W)), L_A(W) = mean_i loss(y_i f(W, A(W, x_i))); A is no part of the gradient.
+    r"""Projected descent on the loss at the points that a perturbation function A picks.
+
+    .. math:: W \leftarrow P\big(W - \eta \nabla L_A(W)\big), \qquad
+              L_A(W) = \frac1n \sum_i \ell\big(y_i f(W, A(W, x_i))\big),
+
+    where the gradient does not go through A.
 
     Args:
-        lr: step size.
+        lr: step size, eta.
         trainable: names of the parameters that move.
-        projection: None for plain descent.
+        loss: of the margin.
+        projection: P, None for plain descent.
 
     Ref: convergence, Thm 4.1; convergence, Thm 5.1
     """
 
-    lr: float
+    lr: Positive
     trainable: tuple[str, ...] = ("W",)
     loss: Loss = field(default_factory=Logistic)
     projection: Projection | None = None
-
-    def __post_init__(self) -> None:
-        require_number(self.lr, "lr", "SurrogateDescent", positive=True)
 
     @torch.no_grad()
     def run(
@@ -100,13 +117,17 @@ class SurrogateDescent:
         steps: int,
         observe: Callable[[int, Any, float, float], None] | None = None,
     ) -> tuple[Any, list[float]]:
-        """Train for `steps` updates.
+        r"""Train for `steps` updates.
 
         Args:
-            observe: called before every update with step, net, L_A and |grad L_A|^2.
+            net: where training begins.
+            sets: the allowed points of every sample.
+            pick: A, the perturbation function.
+            steps: updates.
+            observe: called before every update with step, net, :math:`L_A` and :math:`\|\nabla L_A\|^2`.
 
         Returns:
-            the last net and L_A(W_0), ..., L_A(W_{steps-1}).
+            the last net and :math:`L_A(W_0), \dots, L_A(W_{\text{steps}-1})`.
         """
         require_integer(steps, "steps", "SurrogateDescent", minimum=1)
         require_shape(sets.x, "x", (None, None, net.d))

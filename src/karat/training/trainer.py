@@ -7,9 +7,10 @@ from typing import Any, Literal
 import torch
 from torch import Tensor
 
-from karat.core.checks import require_choice, require_integer, require_labels, require_number, require_shape
+from karat.core.checks import require_integer, require_labels, require_shape
 from karat.core.divergence import Diverged
 from karat.core.losses import Logistic, Loss
+from karat.core.ranges import Count, Share, checked
 from karat.nets.net import Net, parameter
 from karat.training.adversary import Adversary
 from karat.training.projections import Projection
@@ -21,18 +22,25 @@ Observer = Callable[[int, Any], Measurement]
 
 
 @dataclass(frozen=True, kw_only=True)
+@checked
 class Trainer:
-    """theta <- theta - lr(t) v, v <- momentum v + grad [mean loss at the adversary's points + regulariser].
+    r"""Gradient descent with momentum on the loss at the points that an adversary picks.
+
+    .. math:: v \leftarrow \text{momentum}\, v + \nabla_\theta \Big[ \frac1n \sum_i
+              \ell\big(y_i f_\theta(x_i + \delta_i)\big) + \text{regulariser}(\theta) \Big], \qquad
+              \theta \leftarrow \theta - \eta_t\, v
 
     The gradient does not go through the adversary: perturbed points are constants of the step.
 
     Args:
-        lr: learning-rate schedule.
+        lr: learning-rate schedule, :math:`\eta_t`.
         trainable: names of the parameters that move.
         loss: of the margin y f.
         reduction: mean or sum over the batch.
-        regulariser, momentum, adversary: optional parts.
-        projection: applied after every step.
+        regulariser: added to the loss, None for none.
+        momentum: share of the velocity that is kept.
+        adversary: perturbs the samples of every step, None for clean training.
+        projection: applied after every step, None for none.
         batch_size: None for full batch; else an epoch is floor(n / batch_size) batches without replacement,
             reshuffled every epoch.
 
@@ -47,18 +55,14 @@ class Trainer:
     loss: Loss = field(default_factory=Logistic)
     reduction: Literal["mean", "sum"] = "mean"
     regulariser: Regulariser | None = None
-    momentum: float = 0.0
+    momentum: Share = 0.0
     adversary: Adversary | None = None
     projection: Projection | None = None
-    batch_size: int | None = None
+    batch_size: Count | None = None
 
     def __post_init__(self) -> None:
         if not callable(self.lr):
             raise TypeError(f"`lr` of `Trainer` must be a schedule such as Constant(0.1), got {self.lr!r}.")
-        require_choice(self.reduction, "reduction", "Trainer", ("mean", "sum"))
-        require_number(self.momentum, "momentum", "Trainer", minimum=0, maximum=1)
-        if self.batch_size is not None:
-            require_integer(self.batch_size, "batch_size", "Trainer", minimum=1)
 
     def steps_per_epoch(self, n: int) -> int:
         """Steps that pass once through n samples."""
@@ -68,7 +72,14 @@ class Trainer:
     def step(
         self, state: Snapshot, x: Tensor, y: Tensor, *, generator: torch.Generator | None = None
     ) -> Snapshot:
-        """One update; raises Diverged when the margins are no longer finite."""
+        """One update; raises Diverged when the margins are no longer finite.
+
+        Args:
+            state: before the update.
+            x: (n, d) samples of this step.
+            y: (n,) their labels.
+            generator: of random attacks.
+        """
         net = state.net
         if self.adversary is not None:
             x = self.adversary.perturb(net, x, y, state.step, generator=generator)
@@ -110,8 +121,10 @@ class Trainer:
         """Train for `steps` updates.
 
         Args:
+            net: where training begins.
             x: (n, d) samples.
             y: (n,) labels +-1.
+            steps: updates.
             generator: for batches and random attacks.
             observe: called as observe(t, net_t) and returning numbers; it must not draw from `generator`.
             observe_at: the steps t = 0..steps at which it is called, by default all of them.
@@ -143,7 +156,18 @@ class Trainer:
         observe_at: Collection[int] | None = None,
         keep: Collection[int] = (),
     ) -> Trajectory:
-        """Continue from a snapshot to step number `steps`; without a generator, with the snapshot's own."""
+        """Continue from a snapshot to step number `steps`.
+
+        Args:
+            state: where training continues.
+            x: (n, d) samples.
+            y: (n,) labels +-1.
+            steps: the number of the last step, counted from the start of the whole training.
+            generator: for batches and random attacks; the snapshot's own when left out.
+            observe: see `run`.
+            observe_at: see `run`.
+            keep: see `run`.
+        """
         require_integer(steps, "steps", "Trainer", minimum=state.step)
         require_shape(x, "x", (None, state.net.d))
         y = require_labels(y, len(x)).to(x)
@@ -153,14 +177,14 @@ class Trainer:
         if self.batch_size is not None and generator is None:
             raise ValueError("stochastic training (`batch_size`) needs a `generator`.")
         watched = range(steps + 1) if observe_at is None else frozenset(observe_at)
-        kept = frozenset(keep) - {state.step}
+        stored_steps = frozenset(keep) - {state.step}
         snapshots, measurements = [state.with_generator(generator)], []
         divergence: Diverged | None = None
         try:
             while True:
                 if observe is not None and state.step in watched:
                     measurements.append((state.step, _observed(observe, state, generator)))
-                if state.step in kept:
+                if state.step in stored_steps:
                     snapshots.append(state.with_generator(generator))
                 if state.step == steps:
                     break

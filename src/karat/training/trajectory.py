@@ -29,6 +29,7 @@ class Snapshot:
 
     Args:
         step: number of updates done.
+        net: after these updates.
         velocity: momentum by parameter, empty before the first step.
         order: the epoch's permutation of the samples.
         generator_state: a generator's device and state.
@@ -42,8 +43,8 @@ class Snapshot:
 
     def with_generator(self, generator: torch.Generator | None) -> "Snapshot":
         """The same state, remembering where the generator stands."""
-        place = None if generator is None else (generator.device, generator.get_state())
-        return replace(self, generator_state=place)
+        state = None if generator is None else (generator.device, generator.get_state())
+        return replace(self, generator_state=state)
 
     def with_order(self, order: Tensor) -> "Snapshot":
         """The same state with a new order of the samples."""
@@ -64,7 +65,9 @@ class Trajectory:
     """A finished (or diverged) run; `replay(t)` gives the net at any step, exactly.
 
     Args:
-        trainer, x, y: what was run.
+        trainer: that ran.
+        x: (n, d) samples it was given.
+        y: (n,) their labels.
         snapshots: stored states, the first one always.
         measurements: (step, values) of the observer.
         final: the last state.

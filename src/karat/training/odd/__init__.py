@@ -1,4 +1,4 @@
-"""Training of the odd two-layer net: fast exact passes, bias and noise schedules, Algorithms 1 and 2."""
+"""Training of the odd two-layer net: fast exact passes, schedules of bias and noise, descent."""
 
 from karat.training.odd.batches import Batches, FreshBatches
 from karat.training.odd.bias import (
@@ -12,15 +12,15 @@ from karat.training.odd.bias import (
     TwoStageBias,
     triple_log,
 )
-from karat.training.odd.forward import Block, Gates, OddClassifier, forward
+from karat.training.odd.forward import GateBlock, Gates, OddClassifier, forward
 from karat.training.odd.trainer import OddTrainer
 
 __all__ = [
     "Batches",
     "BiasSchedule",
-    "Block",
     "FreshBatches",
     "FrozenBias",
+    "GateBlock",
     "Gates",
     "GrowingBias",
     "NoiseSchedule",

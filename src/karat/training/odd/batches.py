@@ -6,7 +6,7 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-from karat.core.checks import require_integer
+from karat.core.ranges import Count, checked
 from karat.data.samples import DataModel
 
 
@@ -19,6 +19,7 @@ class Batches(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
+@checked
 class FreshBatches:
     """n new points of the data model at every step: gradient descent on the population up to sampling noise.
 
@@ -30,12 +31,9 @@ class FreshBatches:
     """
 
     model: DataModel
-    n: int
+    n: Count
     generator: torch.Generator
     dtype: torch.dtype = torch.float32
-
-    def __post_init__(self) -> None:
-        require_integer(self.n, "n", "FreshBatches", minimum=1)
 
     def __call__(self, step: int) -> tuple[Tensor, Tensor]:
         """A new draw, whatever the step."""

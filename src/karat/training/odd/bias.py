@@ -1,14 +1,18 @@
-"""How the shared bias of an odd net grows while it trains: the paper's schedule and a finite-size one."""
+r"""How the shared bias of an odd net grows while it trains, and the noise and the steps that go with it.
+
+The threshold :math:`b > 0` is minus the bias of the net; time is rescaled, a step has the length
+:math:`h = \text{lr} / d`.
+"""
 
 import math
 from dataclasses import dataclass
 from typing import Protocol
 
-from karat.core.checks import require_number
+from karat.core.ranges import NonNegative, Positive, checked
 
 
 class BiasSchedule(Protocol):
-    """The next threshold (the paper's b > 0) after a step of rescaled length h = lr / d."""
+    """The next threshold after a step of rescaled length h."""
 
     def __call__(self, threshold: float, h: float) -> float:
         """The threshold after the step."""
@@ -28,22 +32,19 @@ class FrozenBias:
 
 
 @dataclass(frozen=True, kw_only=True)
+@checked
 class GrowingBias:
-    """b grows by speed * lr / d per step until it reaches `stop`: the paper's schedule.
+    r"""The threshold grows by :math:`\text{speed} \cdot h` per step until it reaches `stop`.
 
     Args:
-        speed: the paper's C, at most a twentieth of a winner's own speed.
-        stop: k^-0.5001 in the paper.
+        speed: C of the theory, at most a twentieth of a winner's own speed.
+        stop: :math:`k^{-0.5001}` in the theory.
 
     Ref: purification, Alg 1
     """
 
-    speed: float
-    stop: float
-
-    def __post_init__(self) -> None:
-        require_number(self.speed, "speed", "GrowingBias", positive=True)
-        require_number(self.stop, "stop", "GrowingBias", positive=True)
+    speed: Positive
+    stop: Positive
 
     def __call__(self, threshold: float, h: float) -> float:
         """Linear growth, then constant."""
@@ -51,25 +52,25 @@ class GrowingBias:
 
 
 @dataclass(frozen=True, kw_only=True)
+@checked
 class TwoStageBias:
-    """Fast growth up to `turn`, slow growth up to `stop`: what separates winners at finite size.
+    r"""Fast growth, then slow growth: what separates winners at finite size.
 
-    The first stage outruns the losers, the second lets small codes |z| ~ 1/sqrt k wake their neurons while
-    the loss is still near log 2. With one speed either the losers join in or few winners remain.
+    The first stage outruns the losers, the second lets small codes :math:`|z| \sim 1 / \sqrt k` wake their
+    neurons while the loss is still near log 2. With one speed either the losers join in or few winners
+    remain.
 
     Args:
-        fast, slow: speeds per unit of rescaled time.
-        turn, stop: thresholds.
+        fast: speed of the first stage, per unit of rescaled time.
+        turn: threshold at which the second stage begins.
+        slow: speed of the second stage.
+        stop: threshold at which the growth ends.
     """
 
-    fast: float
-    turn: float
-    slow: float
-    stop: float
-
-    def __post_init__(self) -> None:
-        for name in ("fast", "turn", "slow", "stop"):
-            require_number(getattr(self, name), name, "TwoStageBias", positive=True)
+    fast: Positive
+    turn: Positive
+    slow: Positive
+    stop: Positive
 
     def __call__(self, threshold: float, h: float) -> float:
         """One of the two speeds, never past `stop`, never down."""
@@ -86,13 +87,11 @@ class NoiseSchedule(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True)
+@checked
 class ProportionalNoise:
-    """sigma_rho = ratio * b at every time."""
+    r"""Noise in proportion to the threshold, :math:`\sigma_\rho = \text{ratio} \cdot b`, at every time."""
 
-    ratio: float = 0.1
-
-    def __post_init__(self) -> None:
-        require_number(self.ratio, "ratio", "ProportionalNoise", minimum=0)
+    ratio: NonNegative = 0.1
 
     def __call__(self, threshold: float, time: float) -> float:
         """A fixed share of the threshold."""
@@ -100,14 +99,18 @@ class ProportionalNoise:
 
 
 @dataclass(frozen=True, kw_only=True)
+@checked
 class ShrinkingNoise:
-    """sigma_rho = b L^3 / sqrt(log d) until `first_phase`, b L^3 / log d after, L = log log log d.
+    r"""A share of the threshold that shrinks after the first phase, with :math:`L = \log\log\log d`.
+
+    .. math:: \sigma_\rho = b L^3 / \sqrt{\log d} \;\text{ in the first phase}, \qquad
+              \sigma_\rho = b L^3 / \log d \;\text{ after it}
 
     Args:
         d: dimension.
-        first_phase: the paper's T_a in rescaled time, 0 for the second phase alone.
+        first_phase: its end T_a in rescaled time, 0 for the second phase alone.
 
-    Reading: the paper's Theta(.) is taken as 1; below d = 16, where log log log d <= 0, there is no noise.
+    Reading: Theta(.) is taken as 1; below d = 16, where L <= 0, there is no noise.
 
     >>> round(ShrinkingNoise(d=200, first_phase=0.06)(1.0, 0), 4)
     0.0581
@@ -116,10 +119,7 @@ class ShrinkingNoise:
     """
 
     d: int
-    first_phase: float
-
-    def __post_init__(self) -> None:
-        require_number(self.first_phase, "first_phase", "ShrinkingNoise", minimum=0)
+    first_phase: NonNegative
 
     def __call__(self, threshold: float, time: float) -> float:
         """One of the two shares of the threshold."""
@@ -129,7 +129,7 @@ class ShrinkingNoise:
 
 
 def triple_log(d: float) -> float:
-    """log log log d, and 0 where it is negative or undefined (d <= e^e = 15.2).
+    r""":math:`\log\log\log d`, and 0 where it is negative or undefined (:math:`d \le e^e = 15.2`).
 
     >>> triple_log(15), round(triple_log(200), 4)
     (0.0, 0.5113)
@@ -138,8 +138,9 @@ def triple_log(d: float) -> float:
 
 
 @dataclass(frozen=True, kw_only=True)
+@checked
 class RelativeStep:
-    """h = min(size, share * b): steps that shrink near initialisation, where weights are as small as b.
+    r"""Steps :math:`h = \min(\text{size}, \text{share} \cdot b)`, shorter where weights are as small as b.
 
     With a fixed step the whole lottery would be drawn in one update.
 
@@ -148,11 +149,8 @@ class RelativeStep:
         share: of the threshold; infinite for a fixed step.
     """
 
-    size: float
+    size: Positive
     share: float = math.inf
-
-    def __post_init__(self) -> None:
-        require_number(self.size, "size", "RelativeStep", positive=True)
 
     def __call__(self, threshold: float) -> float:
         """The rescaled step at this threshold."""

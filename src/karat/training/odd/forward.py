@@ -9,12 +9,12 @@ from karat.core.checks import require_labels
 from karat.core.compiled import scalar_like
 from karat.nets.net import check_input
 from karat.nets.odd_two_layer import OddTwoLayer
-from karat.training.odd.kernels import (
+from karat.training.odd.compiled_gates import (
     add_gated_inputs,
     add_gated_weights,
+    gate_table,
     sharp_gates,
     smooth_gates,
-    table,
 )
 
 # Share of open gates up to which visiting them one by one beats a dense product.
@@ -25,13 +25,14 @@ _SHARES = (0.4, 0.5, 0.55, 0.6, 0.65, 0.7, 0.8, 0.9, 1.0)
 
 
 @dataclass(frozen=True, eq=False)
-class Block:
-    """Gates of some neurons on some samples.
+class GateBlock:
+    r"""Gates of some neurons on some samples.
 
     Args:
-        value: (samples, neurons) gates phi'(u + b) + phi'(b - u), zero where a neuron sleeps.
-        awake: share of the others.
-        rows, neurons: which they are, None for all.
+        value: (samples, neurons) gates :math:`\phi'(u + b) + \phi'(b - u)`, zero where a neuron sleeps.
+        awake: share of gates that are not zero.
+        rows: which samples they are, None for all.
+        neurons: which neurons they are, None for all.
     """
 
     value: Tensor
@@ -40,7 +41,7 @@ class Block:
     neurons: Tensor | None = None
 
     def weight_gradient(self, x: Tensor, residual: Tensor) -> Tensor:
-        """sum over samples of residual * gate * x, for the neurons of this block."""
+        """Sum over samples of residual * gate * x, for the neurons of this block."""
         if self.rows is not None:
             x, residual = x[self.rows], residual[self.rows]
         if self.awake > _SPARSE:
@@ -52,7 +53,7 @@ class Block:
         return out
 
     def input_gradient(self, W: Tensor) -> Tensor:
-        """sum over neurons of gate * w, for the samples of this block."""
+        """Sum over neurons of gate * w, for the samples of this block."""
         W = W if self.neurons is None else W[self.neurons]
         if self.awake > _SPARSE:
             return self.value @ W
@@ -67,10 +68,11 @@ class Gates:
 
     Args:
         blocks: either one for everything, or one of all samples and one of all other neurons.
-        n, m: numbers of samples and of neurons.
+        n: number of samples.
+        m: number of neurons.
     """
 
-    blocks: tuple[Block, ...]
+    blocks: tuple[GateBlock, ...]
     n: int
     m: int
 
@@ -94,7 +96,7 @@ class Gates:
         return table
 
     def weight_gradient(self, x: Tensor, residual: Tensor) -> Tensor:
-        """sum_i residual_i gates_ij x_i, (m, d): the gradient of the weights.
+        r"""The gradient of the weights, :math:`\sum_i \text{residual}_i\, \text{gates}_{ij}\, x_i`, (m, d).
 
         Ref: purification, Fact A.1
         """
@@ -106,7 +108,7 @@ class Gates:
         return out
 
     def input_gradient(self, W: Tensor) -> Tensor:
-        """sum_j gates_ij w_j, (n, d): the gradient of f with respect to the inputs."""
+        r"""The gradient of f in the inputs, :math:`\sum_j \text{gates}_{ij}\, w_j`, (n, d)."""
         out = self.blocks[0].input_gradient(W)
         for block in self.blocks[1:]:
             out[block.rows] += block.input_gradient(W)
@@ -114,10 +116,11 @@ class Gates:
 
 
 def forward(net: OddTwoLayer, x: Tensor) -> tuple[Tensor, Gates]:
-    """f(x), (n,), and the gates; equal to the net's own methods up to rounding, on the CPU.
+    r"""f(x), (n,), and the gates; equal to the net's own methods up to rounding, on the CPU.
 
-    A gate below a quarter of the rounding unit counts as zero. Where |w_i| |x| is too small for more, the
-    projection is not even computed: after the lottery most neurons are that small. The bias is <= 0.
+    A gate below a quarter of the rounding unit counts as zero. Where :math:`\|w_i\| \|x\|` is too small for
+    more, the projection is not even computed: after the lottery most neurons are that small. The bias must
+    not be positive.
     """
     x = check_input(x, net.W, "OddTwoLayer")
     if not float(net.b) <= 0:
@@ -134,19 +137,22 @@ def forward(net: OddTwoLayer, x: Tensor) -> tuple[Tensor, Gates]:
     return f, Gates((every, rest), n, m)
 
 
-def _block(net: OddTwoLayer, x: Tensor, rows: Tensor | None, neurons: Tensor | None) -> tuple[Tensor, Block]:
+def _block(
+    net: OddTwoLayer, x: Tensor, rows: Tensor | None, neurons: Tensor | None
+) -> tuple[Tensor, GateBlock]:
     """Outputs and gates of some neurons on some samples."""
     x = x if rows is None else x[rows]
+    # The kernels overwrite `u` by the gates: no second table of this size is needed.
     u = x @ (net.W if neurons is None else net.W[neurons]).T
     f = u.new_empty(len(u))
     b = scalar_like(-float(net.b), u)
     if net.sigma_rho > 0:
-        table_rows, rate = table(_name(u))
+        table_rows, rate = gate_table(_name(u))
         scale = scalar_like(1 / net.sigma_rho, u)
         awake = smooth_gates(u.numpy(), f.numpy(), table_rows, scale, b, scalar_like(rate, u))
     else:
         awake = sharp_gates(u.numpy(), f.numpy(), b)
-    return f, Block(u, awake / max(1, u.numel()), rows, neurons)
+    return f, GateBlock(u, awake / max(1, u.numel()), rows, neurons)
 
 
 def _name(tensor: Tensor) -> str:
@@ -154,17 +160,20 @@ def _name(tensor: Tensor) -> str:
 
 
 def _split(net: OddTwoLayer, x: Tensor) -> tuple[Tensor, Tensor, Tensor] | None:
-    """Long neurons for all samples, short ones only for samples long enough to wake them; None if no gain.
+    r"""Long neurons for all samples, short ones only for samples long enough to wake them; None if no gain.
 
-    |<w_i, x>| <= |w_i| |x| < b - depth * sigma_rho puts every gate below the cut.
+    :math:`|\langle w_i, x \rangle| \le \|w_i\| \|x\| < b - \text{depth} \cdot \sigma_\rho` puts every gate
+    below the cut.
     """
-    table_rows, rate = table(_name(x))
+    table_rows, rate = gate_table(_name(x))
     depth = (len(table_rows) - 2) / rate if net.sigma_rho > 0 else 0.0
+    # A little below the exact limit: norms and projections are rounded.
     limit = (-float(net.b) - depth * net.sigma_rho) * (1 - 1e-5)
     if limit <= 0:
         return None
     length, order = torch.linalg.vector_norm(net.W, dim=1).sort()
     size = torch.linalg.vector_norm(x, dim=1)
+    # A split must spare at least a fifth of the products, for picking rows costs copies.
     best, chosen = 0.8, 0
     for share in _SHARES:
         count = int(share * net.m)

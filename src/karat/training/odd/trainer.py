@@ -7,9 +7,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from karat.core.checks import require_integer, require_number
+from karat.core.checks import require_integer
 from karat.core.divergence import Diverged
 from karat.core.losses import Logistic
+from karat.core.ranges import NonNegative, checked
 from karat.nets.odd_two_layer import OddTwoLayer
 from karat.training.adversary import Adversary
 from karat.training.odd.batches import Batches
@@ -21,36 +22,39 @@ Measured = list[tuple[int, dict[str, Any]]]
 
 
 @dataclass(frozen=True, kw_only=True)
+@checked
 class OddTrainer:
-    """w_i <- w_i - lr grad [mean log(1 + exp(-y f)) + (decay/d) sum_i (|w_i|^2/2 + |w_i|^3/3)], lr = h d.
+    r"""Descent on the logistic loss with a penalty on the lengths of the neurons, in steps of length h d.
+
+    .. math:: w_i \leftarrow w_i - h d \, \nabla_{w_i} \Big[ \overline{\log(1 + e^{-y f})}
+              + \frac{\text{decay}}{d} \sum_i \big( \tfrac12 \|w_i\|^2 + \tfrac13 \|w_i\|^3 \big) \Big]
 
     Time is rescaled: at every d a winner moves by O(h) per step. Perturb with the present net, then step.
 
     Args:
         step: h as a function of the threshold.
-        decay: the paper's lambda times d.
-        bias, noise: schedules of the threshold b and of sigma_rho.
-        adversary: attacker of Algorithm 2, None for clean training.
+        decay: lambda of the theory times d.
+        bias: schedule of the threshold b.
+        noise: schedule of sigma_rho.
+        adversary: attacker of robust training, None for clean training.
         sampled_noise: draw rho anew per sample and step, as printed, instead of averaging f over it.
-        bias_rate: gradient descent on the bias with this multiple of h, besides its schedule (footnote 8).
+        bias_rate: gradient descent on the bias with this multiple of h, besides its schedule.
 
-    Reading: the algorithms put the noise inside the loss, E log(1 + exp(-y f(rho))). The default smooths f
-        instead, log(1 + exp(-y E f)), which needs no random numbers and is what is attacked and certified.
+    Reading: the algorithms put the noise inside the loss,
+        :math:`\mathbb{E}_\rho \log(1 + e^{-y f(\rho)})`. The default smooths f instead,
+        :math:`\log(1 + e^{-y\, \mathbb{E} f})`, which needs no random numbers and is what is attacked and
+        certified. Descent on the bias is the variant of footnote 8.
 
     Ref: purification, Alg 1; purification, Alg 2
     """
 
     step: RelativeStep
-    decay: float
+    decay: NonNegative
     bias: BiasSchedule = field(default_factory=FrozenBias)
     noise: NoiseSchedule = field(default_factory=ProportionalNoise)
     adversary: Adversary | None = None
     sampled_noise: bool = False
-    bias_rate: float = 0.0
-
-    def __post_init__(self) -> None:
-        require_number(self.decay, "decay", "OddTrainer", minimum=0)
-        require_number(self.bias_rate, "bias_rate", "OddTrainer", minimum=0)
+    bias_rate: NonNegative = 0.0
 
     @torch.no_grad()
     def advance(
@@ -63,7 +67,16 @@ class OddTrainer:
         time: float = 0.0,
         generator: torch.Generator | None = None,
     ) -> OddTwoLayer:
-        """One update at a rescaled time; raises Diverged when outputs are no longer finite."""
+        """One update; raises Diverged when outputs are no longer finite.
+
+        Args:
+            net: before the update.
+            x: (n, d) samples of this step.
+            y: (n,) their labels.
+            step: number of the update.
+            time: rescaled, before the update.
+            generator: of sampled noise and random attacks.
+        """
         threshold = -float(net.b)
         h = self.step(threshold)
         x = self._perturbed(net, x, y, step, generator)
@@ -72,10 +85,12 @@ class OddTrainer:
             raise Diverged(step, "the training margins are not finite")
         residual = Logistic().derivative(y * f) * y / len(x)
         gradient, bias_gradient = pull(residual)
+        # The gradient of the penalty is (decay / d) (1 + |w|) w, and lr = h d.
         shrink = 1 - h * self.decay * (1 + torch.linalg.vector_norm(net.W, dim=1, keepdim=True))
         W = gradient.mul_(-h * net.d).addcmul_(net.W, shrink)
         threshold = self.bias(threshold, h)
         if self.bias_rate > 0:
+            # The threshold is minus the bias, so a step down in the bias is a step up here.
             threshold = max(threshold + self.bias_rate * h * bias_gradient, 1e-12)
         return net.replace(W=W, b=net.b.new_tensor(-threshold), sigma_rho=self.noise(threshold, time + h))
 
@@ -94,8 +109,12 @@ class OddTrainer:
         To what is observed the values add `time`, the rescaled time: the sum of h over the updates so far.
 
         Args:
+            net: where training begins; its noise is set by the schedule.
+            batches: the samples of every step.
+            steps: updates.
             generator: of sampled noise and random attacks.
-            observe: called at the steps of observe_at.
+            observe: called as observe(t, net_t).
+            observe_at: the steps at which it is called.
         """
         require_integer(steps, "steps", "OddTrainer", minimum=0)
         watched, measured = frozenset(observe_at), []
@@ -124,7 +143,7 @@ class OddTrainer:
     def _forward(
         self, net: OddTwoLayer, x: Tensor, generator: torch.Generator | None
     ) -> tuple[Tensor, Callable[[Tensor], tuple[Tensor, float]]]:
-        """Outputs, and the map from residuals to the gradients of the weights and of the paper's b."""
+        """Outputs, and the map from residuals to the gradients of the weights and of the bias."""
         if self.sampled_noise:
             if generator is None:
                 raise ValueError("`sampled_noise` of `OddTrainer` draws random numbers: pass a `generator`.")

@@ -15,8 +15,8 @@ from karat.core.ball import Ball
 from karat.errors import reason
 from karat.nets.outputs import returns_one_tensor
 from karat.nets.weight_layers import layers_in_order
-from karat.probes.gates import Gate, gates
-from karat.probes.kernel_drift import affordable_samples, compare_kernels, output_directions, tangent_kernel
+from karat.probes.activity import Gate, gates
+from karat.probes.kernel_drift import affordable_samples, compare_kernels, empirical_kernel, output_directions
 from karat.probes.layer_change import LayerChange, layer_changes
 from karat.probes.leftover import Leftover, leftover
 from karat.probes.linearisation import linearisation_error
@@ -203,7 +203,7 @@ class _Measurement:
         order = y.argsort(stable=True)
         x, y = x[order], y[order]
         directions = output_directions(comparison.outputs, generator=self.generator)
-        kernels = {net.name: tangent_kernel(net.scores, x, directions) for net in comparison.nets}
+        kernels = {net.name: empirical_kernel(net.scores, x, directions) for net in comparison.nets}
         nets, inputs = (
             {net.name: net for net in comparison.nets},
             comparison.some(self.settings.linearised)[0],

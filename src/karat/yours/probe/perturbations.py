@@ -13,13 +13,8 @@ from karat.attacks.pgd import better
 from karat.core.ball import Ball
 from karat.core.classifier import Classifier
 from karat.data.loading import evenly
-from karat.probes.density import (
-    Density,
-    describe,
-    frequency_coefficients,
-    noise_density,
-)
-from karat.probes.principal import principal_coefficients
+from karat.probes.bases import frequency_coefficients, principal_coefficients
+from karat.probes.density import Density, mean_density, noise_density
 from karat.probes.reconstruction import as_targets
 from karat.yours.probe.comparison import Comparison
 from karat.yours.probe.first_layer import FirstLayer, atoms_of
@@ -212,7 +207,7 @@ def _moving(delta: Tensor) -> Tensor:
 
 
 def _basis(name: str, neutral: bool, coefficients: dict[str, Tensor]) -> Basis:
-    rows = {row: describe(table) for row, table in coefficients.items()}
+    rows = {row: mean_density(table) for row, table in coefficients.items()}
     size = next(iter(coefficients.values())).shape[1]
     if neutral:
         rows["white noise"] = noise_density(size)

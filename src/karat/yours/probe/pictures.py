@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from karat.nets.weight_layers import WeightLayer, layer_calls, weight_layers
-from karat.probes.pictures import Ascent
+from karat.probes.pictures import InputAscent
 from karat.probes.roughness import centred, low_frequency_share, roughness
 from karat.yours.probe.comparison import Comparison
 from karat.yours.probe.first_layer import FirstLayer
@@ -120,7 +120,7 @@ def _features(
 ) -> tuple[dict[str, dict[str, np.ndarray]], list[PictureNumbers]]:
     assert comparison.image is not None
     arrays, numbers = {}, []
-    ascent = Ascent(steps=settings.ascent_steps)
+    ascent = InputAscent(steps=settings.ascent_steps)
     seed = int(torch.randint(0, 2**31, (1,), generator=generator))
     for layer in pictured_layers(comparison.before.module, comparison.x):
         length = layer.rows.norm(dim=1)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from karat.probes.gates import Gate
+from karat.probes.activity import Gate
 from karat.probes.kernel_drift import KernelDrift
 from karat.probes.layer_change import LayerChange
 from karat.probes.leftover import Leftover

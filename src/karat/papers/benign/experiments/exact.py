@@ -12,7 +12,7 @@ from karat.attacks.inner_products.evaluate import attacked_margins
 from karat.certificates.gram_relaxation import certified_margins
 from karat.core.ball import Ball
 from karat.core.losses import Logistic
-from karat.data.flips import FLIPS
+from karat.data.label_noise import FLIPS
 from karat.nets import TwoLayer
 from karat.papers.benign.experiments.evaluation import Evaluation, evaluation_steps
 from karat.papers.benign.experiments.mixture import MixtureConfig, draw_net

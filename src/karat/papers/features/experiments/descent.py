@@ -20,7 +20,7 @@ from karat.papers.features.experiments.teachers import (
 )
 from karat.study.experiment import Experiment, Preset
 from karat.study.result import Undefined
-from karat.training.classification import Classification, cross_entropy
+from karat.training.images.classification import Classification, cross_entropy
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,7 +13,7 @@ from karat.nets.convnets import ResNet
 from karat.papers.features.experiments.teachers import load_originals, predictions
 from karat.study.experiment import Experiment, Preset
 from karat.study.result import Spread
-from karat.training.classification import Classification
+from karat.training.images.classification import Classification
 
 STAGES = 4
 EARLY, TRUNK = 30, 10

@@ -10,7 +10,7 @@ from karat.papers.features import bounds
 from karat.papers.features.experiments.learning import LearningProblem
 from karat.papers.features.experiments.scores import accuracy, hinge, outputs
 from karat.papers.features.experiments.settings import LearningConfig
-from karat.training.fixed_features import distinct_half, kernel_ridge, tangent_kernel
+from karat.training.fixed_features import distinct_half, gradient_kernel, kernel_ridge
 
 RIDGES = (0.01, 0.1, 1.0, 10.0)
 
@@ -55,11 +55,11 @@ def closed_form_ntk(config: LearningConfig, problem: LearningProblem) -> ClosedF
     count = min(config.n_kernel, config.n)
     half = distinct_half(problem.start.net.replace(activation=TruncatedRelu()))
     x, y = problem.train.x[:count], problem.train.y[:count]
-    alphas = kernel_ridge(tangent_kernel(half, x, x).double(), y, RIDGES).to(x.dtype)
-    on_validation = tangent_kernel(half, problem.validation.x, x) @ alphas.T
+    alphas = kernel_ridge(gradient_kernel(half, x, x).double(), y, RIDGES).to(x.dtype)
+    on_validation = gradient_kernel(half, problem.validation.x, x) @ alphas.T
     accuracies = [accuracy(column, problem.validation.y) for column in on_validation.T]
     best = accuracies.index(max(accuracies))
-    f = tangent_kernel(half, problem.test.x, x) @ alphas[best]
+    f = gradient_kernel(half, problem.test.x, x) @ alphas[best]
     return ClosedFormNtk(test=accuracy(f, problem.test.y), hinge=hinge(f, problem.test.y), n=count)
 
 

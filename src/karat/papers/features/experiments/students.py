@@ -20,7 +20,7 @@ from karat.papers.features.experiments.teachers import (
 )
 from karat.study.experiment import Experiment, Preset
 from karat.study.result import Spread
-from karat.training.classification import Classification
+from karat.training.images.classification import Classification
 
 Part = Literal["original", "injected"]
 """Of the inputs: images, or what replaces some of them."""

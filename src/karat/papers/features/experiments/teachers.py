@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from karat.data.images import available, load_images
 from karat.nets.convnets import QuadraticNets, ResNet
-from karat.training.classification import Classification, balance_and_confidence
+from karat.training.images.classification import Classification, balance_and_confidence
 
 INJECTED = 512
 """Unlabelled inputs per step in the teacher's regulariser, for fully connected teachers."""

@@ -10,7 +10,7 @@ from karat.core.statistics import clopper_pearson
 from karat.papers.purification.checks.image_records import ZERO, Lead, least_lead, resnet34
 from karat.papers.purification.experiments.table1 import TABLE1, Table1Config, Table1Result
 from karat.papers.purification.printed_table1 import ATTACKERS, reported_text
-from karat.probes.filter_angles import LARGE
+from karat.probes.cosines import LARGE
 from karat.study.claim import Check, Finding
 from karat.study.curves import with_caveat
 from karat.study.run import Run

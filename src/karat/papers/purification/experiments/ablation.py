@@ -11,7 +11,7 @@ from karat.papers.purification.experiments.attackers import universal
 from karat.papers.purification.experiments.net_measures import share
 from karat.papers.purification.experiments.odd_net_config import OddNetConfig
 from karat.papers.purification.experiments.ties import TiesToPlus
-from karat.probes.mixture import densest_neurons, split_mixture
+from karat.probes.dense_mixture import densest_neurons, split_mixture
 from karat.training.odd import OddClassifier
 
 DELETED = (0, 8, 20)

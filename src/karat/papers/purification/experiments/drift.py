@@ -14,7 +14,7 @@ from karat.nets import OddTwoLayer
 from karat.papers.purification.experiments.draws import split
 from karat.papers.purification.experiments.net_measures import require_awake
 from karat.papers.purification.experiments.odd_net_config import RANDOM_START, OddNetConfig
-from karat.probes.angles import live_neurons
+from karat.probes.live_rows import grown_neurons
 from karat.probes.lottery import tickets
 from karat.study.experiment import Experiment, Preset
 from karat.training.odd import OddTrainer, forward
@@ -126,7 +126,7 @@ def run(config: OddNetConfig, generator: torch.Generator) -> DriftResult:
         reach=float(torch.linalg.vector_norm(last.W, dim=1).max() * torch.linalg.vector_norm(dense)),
         noise_allowed=config.k**2 * config.sigma_x**2 / math.sqrt(config.d),
         lambda_=config.scaled_decay / config.d,
-        points=_points(drifts[-1], live_neurons(nets[-1].W)),
+        points=_points(drifts[-1], grown_neurons(nets[-1].W)),
     )
 
 

@@ -23,7 +23,7 @@ from karat.papers.purification.experiments.image_setting import (
 )
 from karat.papers.purification.experiments.layer_angles import LayerAngles, clean_pairs, layer_angles
 from karat.study.experiment import Experiment, Preset
-from karat.training.image_attackers import named_attacker
+from karat.training.images.attackers import named_attacker
 
 NAME = "purification.freezing"
 

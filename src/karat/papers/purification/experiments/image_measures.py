@@ -13,17 +13,16 @@ from karat.nets.modes import still
 from karat.nets.module import as_classifier
 from karat.papers.purification.experiments.image_setting import ImageResult, Scores
 from karat.papers.purification.experiments.trained_pair import Pair, PairSetting, right_first
+from karat.probes.bases import frequency_coefficients, principal_components
 from karat.probes.density import (
     Density,
     components_for,
-    describe,
-    frequency_coefficients,
     leading_share,
+    mean_density,
     noise_density,
     participation_ratio,
-    principal_components,
 )
-from karat.probes.pictures import Ascent
+from karat.probes.pictures import InputAscent
 from karat.probes.roughness import centred, low_frequency_share, roughness
 from karat.study.quantised import quantise
 
@@ -194,7 +193,7 @@ def densities(
             "dct": frequency_coefficients(vectors),
             "pca": vectors.flatten(1) @ components.T,
         }
-        means[name] = {basis: describe(code) for basis, code in codes.items()}
+        means[name] = {basis: mean_density(code) for basis, code in codes.items()}
         single[name] = Participation(
             dct=five_digits(participation_ratio(codes["dct"])),
             pca=five_digits(participation_ratio(codes["pca"])),
@@ -211,7 +210,7 @@ def feature_pictures(
     layers: Sequence[str],
     count: int,
     shape: tuple[int, ...],
-    ascent: Ascent,
+    ascent: InputAscent,
     seed: int,
 ) -> tuple[dict[str, FeatureMeasures], dict[str, Tensor]]:
     """Draw the same channels of the same layers in every net, from the same first image.

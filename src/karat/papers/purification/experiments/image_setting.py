@@ -17,8 +17,8 @@ from karat.nets.networks import build_network
 from karat.probes.image_accuracy import accuracy, attacker_accuracy, device_of, robust_accuracy
 from karat.study.config import config_to_json
 from karat.study.record import config_hash
-from karat.training.image_attackers import ImageAttacker, named_attacker
-from karat.training.image_training import ImageTraining
+from karat.training.images.attackers import ImageAttacker, named_attacker
+from karat.training.images.training import ImageTraining
 
 Source = Literal["digits", "cifar10", "cifar10_pair"]
 SIDE = 32

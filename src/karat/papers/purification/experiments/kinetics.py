@@ -15,8 +15,8 @@ from karat.papers.purification.experiments.draws import split
 from karat.papers.purification.experiments.net_measures import require_awake, share
 from karat.papers.purification.experiments.odd_net_config import RANDOM_START, OddNetConfig
 from karat.papers.purification.experiments.ties import TiesToPlus
-from karat.probes.activation import near_threshold_count
-from karat.probes.angles import live_neurons
+from karat.probes.activity import near_threshold_count
+from karat.probes.live_rows import grown_neurons
 from karat.probes.lottery import tickets
 from karat.study.experiment import Experiment, Preset
 from karat.study.result import Undefined
@@ -102,7 +102,7 @@ def _winners(model: SparseCoding, net: OddTwoLayer) -> Tensor:
     """(m, D) mask: the coordinate on which a live neuron ends, if it stands well above the others."""
     size = net.W @ model.M.float() * model.w_star.sign().float()
     top = size.topk(2, dim=1)
-    clear = live_neurons(net.W) & (top.values[:, 1] < 0.3 * top.values[:, 0])
+    clear = grown_neurons(net.W) & (top.values[:, 1] < 0.3 * top.values[:, 0])
     mask = torch.zeros_like(size, dtype=torch.bool)
     rows = clear.nonzero().squeeze(1)
     mask[rows, top.indices[rows, 0]] = True

@@ -39,7 +39,7 @@ from karat.papers.purification.experiments.oracle_measures import (
     pure_net,
 )
 from karat.papers.purification.experiments.perturbation_measures import PerturbationMeasures, perturbations
-from karat.probes.angles import movement
+from karat.probes.movement import relative_movement
 from karat.probes.small_ball import boundary_mass, robust_error_floor
 from karat.study.experiment import Experiment, Preset
 
@@ -134,7 +134,7 @@ def run(config: OddNetConfig, generator: torch.Generator) -> TwoTrainingsResult:
         clean,
         model,
         for_robust,
-        observe=lambda step, net: {"movement": movement(net.W, clean.W)},
+        observe=lambda step, net: {"movement": relative_movement(net.W, clean.W)},
         observe_at={round(config.robust_steps * i / 10) for i in range(11)},
     )
     require_awake(robust, test.x, config.clean_steps + config.robust_steps)

@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 from torch import Tensor
 
-from karat.probes.filter_angles import Angles, angles_between, chance_level, live_filters, pairwise_angles
+from karat.probes.cosines import Cosines, chance_cosine, cosines_between, pairwise_cosines
+from karat.probes.live_rows import live_filters
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,7 +84,7 @@ def layer_angles(start: Sequence[Tensor], clean: Sequence[Tensor], robust: Seque
     )
     between = clean_pairs(clean)
     return LayerAngles(
-        chance=[chance_level(W.shape[1]) for W in clean],
+        chance=[chance_cosine(W.shape[1]) for W in clean],
         live=[int(live_filters(W).sum()) for W in clean],
         filters=[len(W) for W in clean],
         start_clean=first.mean,
@@ -109,16 +110,16 @@ def turned(before: Sequence[Tensor], after: Sequence[Tensor], clean: Sequence[Te
         clean: the same filters of the clean net.
     """
     return _listed(
-        [angles_between(A, B, live_filters(W)) for A, B, W in zip(before, after, clean, strict=True)]
+        [cosines_between(A, B, live_filters(W)) for A, B, W in zip(before, after, clean, strict=True)]
     )
 
 
 def clean_pairs(clean: Sequence[Tensor]) -> AngleLists:
     """Return the angles between different live filters of each layer."""
-    return _listed([pairwise_angles(W, live_filters(W)) for W in clean])
+    return _listed([pairwise_cosines(W, live_filters(W)) for W in clean])
 
 
-def _listed(layers: Sequence[Angles]) -> AngleLists:
+def _listed(layers: Sequence[Cosines]) -> AngleLists:
     return AngleLists(
         [angles.mean for angles in layers],
         [angles.small for angles in layers],

@@ -12,7 +12,7 @@ from karat.papers.purification.bounds import ticket_counts
 from karat.papers.purification.experiments.draws import split
 from karat.papers.purification.experiments.net_measures import require_awake
 from karat.papers.purification.experiments.odd_net_config import RANDOM_START, OddNetConfig, columns
-from karat.probes.angles import live_neurons
+from karat.probes.live_rows import grown_neurons
 from karat.probes.lottery import (
     TicketRule,
     finite_tickets,
@@ -174,7 +174,7 @@ def run(config: OddNetConfig, generator: torch.Generator) -> LotteryResult:
     stops = config.observed_steps([i / 24 for i in range(25)])
     net, measured = config.train_clean(start, model, for_clean, observe=observe, observe_at=stops)
     require_awake(net, test.x, config.clean_steps)
-    live = live_neurons(net.W)
+    live = grown_neurons(net.W)
     return LotteryResult(
         steps=stops,
         **columns(measured),

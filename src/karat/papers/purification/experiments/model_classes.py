@@ -7,6 +7,7 @@ from typing import Annotated
 import torch
 
 from karat.attacks import PGD, Method, Steepest
+from karat.attacks.cascade import surviving
 from karat.core.checks import require_number
 from karat.core.classifier import Classifier
 from karat.core.ranges import Count
@@ -25,7 +26,6 @@ from karat.papers.purification.experiments.predictors import (
     train_linear,
 )
 from karat.papers.purification.experiments.ties import TiesToPlus, Wake, ties_to_plus
-from karat.probes.cascade import surviving
 from karat.probes.oracle import HardThreshold, soft_threshold
 from karat.study.experiment import Experiment, Preset
 from karat.study.result import Spread

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from karat.attacks import PGD, Method, Steepest, run_attack
+from karat.attacks.cascade import surviving
 from karat.core.ball import Ball
 from karat.core.divergence import Diverged
 from karat.data import Samples, SparseCoding
@@ -15,10 +16,10 @@ from karat.nets import OddTwoLayer
 from karat.papers.purification.experiments.attackers import strong_attacks, universal
 from karat.papers.purification.experiments.odd_net_config import OddNetConfig
 from karat.papers.purification.experiments.ties import TiesToPlus, Wake
-from karat.probes.activation import activation_rate, near_threshold_count
-from karat.probes.angles import live_neurons, mean_pairwise_angle, weight_coherence
-from karat.probes.cascade import surviving
-from karat.probes.mixture import feature_coverage, split_mixture
+from karat.probes.activity import activation_rate, near_threshold_count
+from karat.probes.cosines import mean_pairwise_cosine, weight_coherence
+from karat.probes.dense_mixture import feature_coverage, split_mixture
+from karat.probes.live_rows import grown_neurons
 from karat.study.result import Undefined
 from karat.training.odd import OddClassifier, forward
 
@@ -230,7 +231,7 @@ def features(model: SparseCoding, net: OddTwoLayer, x: Tensor) -> Features:
         x: (n, d) inputs.
     """
     every = split_mixture(net.W, model.M, model.w_star)
-    live = live_neurons(net.W)
+    live = grown_neurons(net.W)
     if not bool(live.any()):
         raise Diverged(None, "no neuron is live")
     mixture = every.select(live)
@@ -257,7 +258,7 @@ def features(model: SparseCoding, net: OddTwoLayer, x: Tensor) -> Features:
         live=share(live),
         covered=feature_coverage(every),
         coherence=weight_coherence(net.W),
-        pairwise=mean_pairwise_angle(net.W[live]),
+        pairwise=mean_pairwise_cosine(net.W[live]),
         rate_median=float(rate.median()),
         rate_largest=float(rate.max()),
         awake_count=float(near_threshold_count(net, x).double().mean()),

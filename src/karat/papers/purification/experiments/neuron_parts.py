@@ -7,14 +7,10 @@ from torch import Tensor
 
 from karat.data import SparseCoding
 from karat.nets import OddTwoLayer
-from karat.probes.angles import (
-    abs_cosine,
-    alignment_with_start,
-    live_neurons,
-    movement,
-    movement_along,
-)
-from karat.probes.mixture import Mixture, split_mixture
+from karat.probes.cosines import abs_cosine, alignment_with_start
+from karat.probes.dense_mixture import DenseMixture, split_mixture
+from karat.probes.live_rows import grown_neurons
+from karat.probes.movement import relative_movement, relative_movement_along
 
 HISTOGRAM = (-0.1, 0.1, 80)
 r"""Range and number of bins of the histograms of :math:`\beta_{ij} / \alpha_i`."""
@@ -45,7 +41,7 @@ def either_live(before: OddTwoLayer, after: OddTwoLayer, most: int = 400) -> Ten
         after: the same net after more training.
         most: how many indices at most.
     """
-    return (live_neurons(before.W) | live_neurons(after.W)).nonzero().squeeze(1)[:most]
+    return (grown_neurons(before.W) | grown_neurons(after.W)).nonzero().squeeze(1)[:most]
 
 
 def neuron_parts(model: SparseCoding, net: OddTwoLayer, rows: Tensor) -> NeuronParts:
@@ -65,7 +61,7 @@ def neuron_parts(model: SparseCoding, net: OddTwoLayer, rows: Tensor) -> NeuronP
     )
 
 
-def _histogram(mixture: Mixture) -> list[int]:
+def _histogram(mixture: DenseMixture) -> list[int]:
     """Counts of beta_ij / alpha_i off N_i; values beyond the range fall into the last bins."""
     low, high, bins = HISTOGRAM
     beta = (mixture.coefficients / mixture.w_star / mixture.alpha.unsqueeze(1))[~mixture.own]
@@ -110,7 +106,7 @@ def movements(model: SparseCoding, start: OddTwoLayer, clean: OddTwoLayer, robus
         clean: after clean training.
         robust: after adversarial training from there.
     """
-    live = live_neurons(clean.W)
+    live = grown_neurons(clean.W)
     theta = abs_cosine(clean.W, robust.W)[live]
     moved = torch.linalg.vector_norm(robust.W - clean.W, dim=1)
     return Movements(
@@ -119,7 +115,7 @@ def movements(model: SparseCoding, start: OddTwoLayer, clean: OddTwoLayer, robus
         start_theta=float(abs_cosine(clean.W, start.W)[live].mean()),
         theta=float(theta.mean()),
         theta_low=float(theta.quantile(0.1)),
-        movement=movement(robust.W, clean.W),
-        movement_along=movement_along(robust.W, clean.W, model.dense_direction),
+        movement=relative_movement(robust.W, clean.W),
+        movement_along=relative_movement_along(robust.W, clean.W, model.dense_direction),
         largest_move=float(moved.max()),
     )

@@ -15,8 +15,8 @@ from karat.papers.purification.experiments.net_measures import (
 )
 from karat.papers.purification.experiments.odd_net_config import OddNetConfig
 from karat.papers.purification.experiments.ties import TiesToPlus, ties_to_plus
-from karat.probes.angles import live_neurons
-from karat.probes.mixture import split_mixture
+from karat.probes.dense_mixture import split_mixture
+from karat.probes.live_rows import grown_neurons
 from karat.probes.oracle import HardThreshold, soft_threshold
 
 
@@ -58,7 +58,7 @@ def pure_net(
         test: points.
         generator: of random starts.
     """
-    live = live_neurons(clean.W)
+    live = grown_neurons(clean.W)
     scale = float(split_mixture(clean.W, model.M, model.w_star).alpha[live].mean())
     pure = soft_threshold(model.M.float(), model.w_star.float(), scale, -float(clean.b), clean.sigma_rho)
     shares = accuracies(config, model, pure, test, generator)

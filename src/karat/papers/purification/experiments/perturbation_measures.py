@@ -12,8 +12,9 @@ from karat.data import Samples, SparseCoding
 from karat.nets import OddTwoLayer
 from karat.papers.purification.experiments.attackers import universal
 from karat.papers.purification.experiments.odd_net_config import OddNetConfig
+from karat.probes.cosines import cosine_with
+from karat.probes.density import flatness
 from karat.probes.linearity import linearity_gap
-from karat.probes.perturbations import cosine_with, density
 from karat.training.odd import OddClassifier
 
 
@@ -64,7 +65,7 @@ def perturbations(
     margin = classifier.margin(few.x, few.y).abs().median()
     # In the dictionary and against the label: a dense perturbation is positive everywhere.
     profile = -(delta @ model.M.to(delta)) * y.unsqueeze(1) * model.w_star.sign().to(delta)
-    densities = density(delta, model.M)
+    densities = flatness(delta, model.M)
     example = profile[int(densities.argsort()[len(delta) // 2])]
     return PerturbationMeasures(
         density=float(densities.mean()),

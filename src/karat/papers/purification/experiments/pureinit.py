@@ -6,6 +6,7 @@ from typing import Any
 import torch
 
 from karat.attacks import PGD, Method, Steepest
+from karat.attacks.cascade import surviving
 from karat.nets import OddTwoLayer
 from karat.papers.purification.bounds import mixture_ratio
 from karat.papers.purification.experiments.attackers import universal
@@ -14,9 +15,8 @@ from karat.papers.purification.experiments.linf import L_INF_PURE
 from karat.papers.purification.experiments.net_measures import require_awake, share
 from karat.papers.purification.experiments.odd_net_config import OddNetConfig, columns
 from karat.papers.purification.experiments.ties import TiesToPlus, Wake
-from karat.probes.angles import movement
-from karat.probes.cascade import surviving
-from karat.probes.mixture import split_mixture
+from karat.probes.dense_mixture import split_mixture
+from karat.probes.movement import relative_movement
 from karat.study.experiment import Experiment, Preset
 from karat.training.odd import OddClassifier
 
@@ -87,7 +87,7 @@ def run(config: OddNetConfig, generator: torch.Generator) -> PureInitResult:
             "aligned": float(mixture.aligned.mean()),
             "accuracy": share(classifier.margin(test.x, test.y) > 0),
             "pgd": share(alive),
-            "from_start": movement(net.W, start.W),
+            "from_start": relative_movement(net.W, start.W),
         }
 
     clean_stops, robust_stops = _stops(config.clean_steps), _stops(config.robust_steps)
@@ -98,7 +98,7 @@ def run(config: OddNetConfig, generator: torch.Generator) -> PureInitResult:
     return PureInitResult(
         predicted=mixture_ratio(model.code.expected_support, config.d),
         tau=config.tau(model),
-        movement=movement(robust.W, clean.W),
+        movement=relative_movement(robust.W, clean.W),
         clean=StageCurves(steps=clean_stops, **columns(before)),
         robust=StageCurves(steps=robust_stops, **columns(after)),
     )

@@ -10,7 +10,7 @@ from karat.papers.purification.bounds import mixture_ratio
 from karat.papers.purification.experiments.draws import split
 from karat.papers.purification.experiments.net_measures import features, require_awake
 from karat.papers.purification.experiments.odd_net_config import OddNetConfig
-from karat.probes.activation import activation_rate
+from karat.probes.activity import activation_rate
 from karat.study.experiment import Experiment, Preset
 
 

@@ -26,10 +26,11 @@ from karat.papers.purification.experiments.image_setting import (
     provenance,
     source_or_digits,
 )
-from karat.probes.filter_angles import angles_between, live_filters
+from karat.probes.cosines import cosines_between
+from karat.probes.live_rows import live_filters
 from karat.study.experiment import Experiment, Preset
 from karat.study.result import Undefined
-from karat.training.image_attackers import named_attacker
+from karat.training.images.attackers import named_attacker
 
 NAME = "purification.table1"
 TRAININGS = ("clean", "from_clean", "from_random", "noise")
@@ -223,7 +224,7 @@ class _Bench:
         certifiable = config.certify and named.sigma > 0
         shares = certified(net, images, named, config.certify, config.votes, draw) if certifiable else []
         before, after = layer_filters(clean), layer_filters(net)
-        theta = [angles_between(W, after[name], live_filters(W)).mean for name, W in before.items()]
+        theta = [cosines_between(W, after[name], live_filters(W)).mean for name, W in before.items()]
         return _Row(scores, shares, theta)
 
 

@@ -23,11 +23,12 @@ from karat.papers.purification.experiments.image_setting import (
     source_or_digits,
 )
 from karat.papers.purification.experiments.layer_angles import LayerAngles, layer_angles, turned
-from karat.probes.filter_angles import angles_between, live_filters
+from karat.probes.cosines import cosines_between
 from karat.probes.image_accuracy import robust_accuracy
+from karat.probes.live_rows import live_filters
 from karat.study.experiment import Experiment, Preset
-from karat.training.image_attackers import named_attacker
-from karat.training.image_training import Curve, ImageTraining, Observe
+from karat.training.images.attackers import named_attacker
+from karat.training.images.training import Curve, ImageTraining, Observe
 
 NAME = "purification.theta"
 GLANCE = 200
@@ -154,7 +155,7 @@ def _angles(start: Filters, clean: Filters, robust: Filters, control: Filters) -
     w0, w, w_robust, w_control = ([W[name] for name in clean] for W in (start, clean, robust, control))
     further = turned(w, w_control, w)
     everywhere = [
-        angles_between(A, B, torch.ones(len(B), dtype=torch.bool)) for A, B in zip(w0, w, strict=True)
+        cosines_between(A, B, torch.ones(len(B), dtype=torch.bool)) for A, B in zip(w0, w, strict=True)
     ]
     return vars(layer_angles(w0, w, w_robust)) | {
         "layers": list(clean),
@@ -171,7 +172,7 @@ def _mean_angles(first: Filters, second: Filters) -> list[float]:
     for name, W in first.items():
         # Filters die during training; the direction of a dead one is noise.
         live = live_filters(W) & live_filters(second[name])
-        means.append(angles_between(W, second[name], live).mean)
+        means.append(cosines_between(W, second[name], live).mean)
     return means
 
 

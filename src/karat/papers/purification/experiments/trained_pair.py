@@ -19,12 +19,12 @@ from karat.papers.purification.experiments.image_setting import (
     provenance,
     scores,
 )
-from karat.probes.hidden_activity import active_shares
+from karat.probes.activity import active_shares
 from karat.probes.image_accuracy import correct
-from karat.probes.pictures import Ascent
+from karat.probes.pictures import InputAscent
 from karat.study.quantised import quantise, restore
-from karat.training.image_attackers import named_attacker
-from karat.training.image_training import ImageTraining
+from karat.training.images.attackers import named_attacker
+from karat.training.images.training import ImageTraining
 
 WATCHED = 250
 """Test images on which activity is followed over the epochs."""
@@ -52,9 +52,9 @@ class PairSetting(ImageSetting):
         named_attacker(self.attacker)  # its own checks
 
     @property
-    def ascent(self) -> Ascent:
+    def ascent(self) -> InputAscent:
         """How feature pictures are drawn."""
-        return Ascent.paper() if self.paper_ascent else Ascent(steps=self.ascent_steps)
+        return InputAscent.paper() if self.paper_ascent else InputAscent(steps=self.ascent_steps)
 
 
 @dataclass(frozen=True, eq=False)

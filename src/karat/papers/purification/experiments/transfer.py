@@ -13,7 +13,7 @@ from karat.papers.purification.experiments.draws import split
 from karat.papers.purification.experiments.net_measures import require_awake, share
 from karat.papers.purification.experiments.odd_net_config import OddNetConfig
 from karat.papers.purification.experiments.ties import TiesToPlus
-from karat.probes.perturbations import cosine_with
+from karat.probes.cosines import cosine_with
 from karat.study.experiment import Experiment, Preset
 from karat.training.odd import OddClassifier
 

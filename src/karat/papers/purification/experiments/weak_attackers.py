@@ -16,7 +16,7 @@ from karat.papers.purification.experiments.draws import split
 from karat.papers.purification.experiments.net_measures import accuracies, features, require_awake
 from karat.papers.purification.experiments.odd_net_config import RANDOM_START, OddNetConfig
 from karat.papers.purification.experiments.ties import TiesToPlus
-from karat.probes.angles import movement
+from karat.probes.movement import relative_movement
 from karat.study.experiment import Experiment, Preset
 from karat.study.result import Spread
 from karat.training.odd import OddClassifier
@@ -193,7 +193,7 @@ def run(config: OddNetConfig, generator: torch.Generator) -> WeakAttackersResult
         return AttackerMeasures(
             ratio=after.ratio,
             aligned=after.aligned,
-            movement=movement(net.W, clean.W),
+            movement=relative_movement(net.W, clean.W),
             accuracy=attacked.accuracy,
             pgd=attacked.pgd,
             own_error=run_attack(method, classifier, test.x, test.y, ball, generator=for_robust).error,

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from karat.papers.purification.experiments.freezing import FREEZING, FreezingConfig, FreezingResult
 from karat.papers.purification.experiments.theta import THETA, ThetaConfig, ThetaResult
 from karat.papers.purification.figures.drawings import CLEAN, ROBUST
-from karat.probes.filter_angles import LARGE, SMALL
+from karat.probes.cosines import LARGE, SMALL
 from karat.study.drawing.image_labels import GREY, SETS, dot, network_label, patch
 from karat.study.drawing.picture import Drawing, Picture
 from karat.study.drawing.style import FAINT, INK, PALETTE, finish

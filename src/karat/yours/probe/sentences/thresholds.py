@@ -1,6 +1,6 @@
 """The thresholds that sentences hold numbers against: conventions of the page, shown with every sentence."""
 
-from karat.probes.layer_change import LARGE, SMALL
+from karat.probes.cosines import LARGE, SMALL
 
 __all__ = [
     "FEWER",

@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from statistics import fmean
 
-from karat.probes.gates import Gate
+from karat.probes.activity import Gate
 from karat.probes.kernel_drift import KernelDrift
 from karat.probes.layer_change import LayerChange
 from karat.probes.leftover import Leftover

@@ -35,7 +35,15 @@ class Checkpoint:
         epoch: int,
         curve: list[dict[str, Any]],
     ) -> None:
-        """Write everything that the next epoch depends on; a reader sees the old file or the new one."""
+        """Write everything that the next epoch depends on; a reader sees the old file or the new one.
+
+        Args:
+            module: its weights.
+            optimiser: its velocities.
+            generator: where it stands.
+            epoch: epochs done.
+            curve: what was measured so far.
+        """
         state = {
             "state_dict": module.state_dict(),
             "optimiser": optimiser.state_dict(),
@@ -59,12 +67,21 @@ class Checkpoint:
     def restore(
         self, module: nn.Module, optimiser: torch.optim.Optimizer, generator: torch.Generator
     ) -> tuple[int, list[dict[str, Any]]]:
-        """Put everything back as it was; epochs done and the curve so far, (0, []) without a file."""
+        """Put everything back as it was.
+
+        Args:
+            module: is given the stored weights.
+            optimiser: is given the stored velocities.
+            generator: is put where the stored one stood.
+
+        Returns:
+            epochs done and the curve so far, (0, []) without a file.
+        """
         if not self.path.is_file():
             return 0, []
         state = read_tensor_file(self.path)
-        wanted = {"state_dict", "optimiser", "generator", "epoch", "curve", "plan"}
-        if not isinstance(state, Mapping) or not wanted <= set(state):
+        needed = {"state_dict", "optimiser", "generator", "epoch", "curve", "plan"}
+        if not isinstance(state, Mapping) or not needed <= set(state):
             raise FileError(f"`{self.path}` is no checkpoint of a training: delete it or name another file.")
         if state["plan"] != self.plan:
             raise FileError(

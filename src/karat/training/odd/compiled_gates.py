@@ -13,11 +13,11 @@ Array = NDArray[np.floating]
 
 
 @cache
-def table(dtype: str) -> tuple[Array, float]:
-    """Rows (h, Phi, phi) at p = 0, 1/r, 2/r, ... down to the largest needed |p|, for p <= 0, and r.
+def gate_table(dtype: str) -> tuple[Array, float]:
+    r"""Rows :math:`(h, \Phi, \varphi)` at p = 0, -1/r, -2/r, ... down to the least p needed, and the rate r.
 
-    h(p) = p Phi(p) + phi(p) is the Gaussian mean excess; beyond the last row Phi is below a quarter of the
-    rounding unit, so that the neuron counts as asleep.
+    :math:`h(p) = p\, \Phi(p) + \varphi(p)` is the Gaussian mean excess; beyond the last row :math:`\Phi` is
+    below a quarter of the rounding unit, so that the neuron counts as asleep.
     """
     rate, depth = (128, 5.8) if dtype == "float32" else (1024, 8.4)
     p = -np.arange(int(depth * rate) + 2) / rate
@@ -30,13 +30,23 @@ def table(dtype: str) -> tuple[Array, float]:
 
 @compiled(reorder=True)
 def smooth_gates(u: Array, f: Array, rows: Array, scale: float, b: float, rate: float) -> int:
-    """Replace projections u (n, m) by gates Phi((|u| - b)/s), write outputs f (n,), count the gates.
+    r"""Replace projections by gates :math:`\Phi((|u| - b)/s)`, write the outputs, count the open gates.
 
-    Each entry is s sign(u) h(p), p = (|u| - b)/s, minus the same at p' = (-|u| - b)/s, whose gate adds up.
-    `scale` is 1/s, and b >= 0. Values between the rows of the table come from their Taylor series.
+    Each entry adds :math:`s \operatorname{sign}(u)\, h(p)` with :math:`p = (|u| - b)/s` to the output, less
+    the same at :math:`p' = (-|u| - b)/s`; the gates of both add up. Values between the rows of the table come
+    from their Taylor series.
+
+    Args:
+        u: (n, m) projections, overwritten by the gates.
+        f: (n,) outputs, overwritten.
+        rows: the table of `gate_table`.
+        scale: 1/s.
+        b: threshold, at least 0.
+        rate: rows of the table per unit of p.
     """
     n, m = u.shape
     last = rows.shape[0] - 1
+    # Constants of the array's own type: a Python float would turn single precision into double.
     one = u.dtype.type(1)
     half, sixth = one / 2, one / 6
     floor = -(last - 1) / rate
@@ -46,13 +56,15 @@ def smooth_gates(u: Array, f: Array, rows: Array, scale: float, b: float, rate: 
         for j in range(m):
             v = u[i, j]
             p = (abs(v) - b) * scale
-            if p < floor:
+            if p < floor:  # asleep; NaN is not
                 u[i, j] = 0
                 continue
             awake += 1
+            # The table holds p <= 0 only: look up -|p|, then reflect.
             q = -abs(p)
             gate, excess = one - one, one - one
             if q > floor:
+                # Third order around the nearest row: derivatives of h, Phi, phi are Phi, phi, -p phi.
                 row = int(-q * rate + half)
                 p0 = -row / rate
                 t = q - p0
@@ -78,7 +90,13 @@ def smooth_gates(u: Array, f: Array, rows: Array, scale: float, b: float, rate: 
 
 @compiled(reorder=True)
 def sharp_gates(u: Array, f: Array, b: float) -> int:
-    """The same without noise: gates 1[|u| > b], outputs sum of sign(u) (|u| - b), for b >= 0."""
+    r"""The same without noise: gates :math:`1[|u| > b]`, outputs :math:`\sum \pm (|u| - b)` over open ones.
+
+    Args:
+        u: (n, m) projections, overwritten by the gates.
+        f: (n,) outputs, overwritten.
+        b: threshold, at least 0.
+    """
     n, m = u.shape
     awake = 0
     for i in range(n):
@@ -101,7 +119,14 @@ def sharp_gates(u: Array, f: Array, b: float) -> int:
 
 @compiled(reorder=True)
 def add_gated_inputs(gates: Array, weight: Array, x: Array, out: Array) -> None:
-    """out_j += sum_i weight_i gates_ij x_i over the gates that are open: the gradient of the weights."""
+    """Add the gradient of the weights, visiting only the gates that are open.
+
+    Args:
+        gates: (n, m).
+        weight: (n,) of the samples.
+        x: (n, d) samples.
+        out: (m, d), row j grows by the sum over i of weight_i gates_ij x_i.
+    """
     n, m = gates.shape
     d = x.shape[1]
     for i in range(n):
@@ -114,7 +139,13 @@ def add_gated_inputs(gates: Array, weight: Array, x: Array, out: Array) -> None:
 
 @compiled(reorder=True)
 def add_gated_weights(gates: Array, W: Array, out: Array) -> None:
-    """out_i += sum_j gates_ij w_j over the gates that are open: the gradient of the inputs."""
+    """Add the gradient of the inputs, visiting only the gates that are open.
+
+    Args:
+        gates: (n, m).
+        W: (m, d) weights.
+        out: (n, d), row i grows by the sum over j of gates_ij w_j.
+    """
     n, m = gates.shape
     d = W.shape[1]
     for i in range(n):

@@ -20,12 +20,26 @@ from karat.core.checks import require_number
 
 
 def independent_flips(score: Tensor, flip_rate: float, block: int, generator: torch.Generator) -> Tensor:
-    """Each label is flipped by its own coin."""
+    """Each label is flipped by its own coin.
+
+    Args:
+        score: (n,) how far each sample is on its own side.
+        flip_rate: probability of a flip.
+        block: samples per coin, for correlated flips only.
+        generator: of the coins.
+    """
     return torch.rand(len(score), generator=generator, dtype=torch.float64) < flip_rate
 
 
 def correlated_flips(score: Tensor, flip_rate: float, block: int, generator: torch.Generator) -> Tensor:
-    """Consecutive blocks of samples share one coin: an annotator who gets a whole batch wrong."""
+    """Consecutive blocks of samples share one coin: an annotator who gets a whole batch wrong.
+
+    Args:
+        score: (n,) how far each sample is on its own side.
+        flip_rate: probability of a flip.
+        block: samples per coin, for correlated flips only.
+        generator: of the coins.
+    """
     coins = torch.rand(math.ceil(len(score) / block), generator=generator, dtype=torch.float64) < flip_rate
     return coins.repeat_interleave(block)[: len(score)]
 
@@ -35,6 +49,12 @@ def boundary_flips(score: Tensor, flip_rate: float, block: int, generator: torch
 
     The sample is exchangeable, so each label is flipped with probability exactly `flip_rate`; the flips
     depend on the inputs and on each other.
+
+    Args:
+        score: (n,) how far each sample is on its own side.
+        flip_rate: probability of a flip.
+        block: samples per coin, for correlated flips only.
+        generator: of the coins.
     """
     expected = flip_rate * len(score)
     count = math.floor(expected)

@@ -24,15 +24,21 @@ def surviving(
 
     Equal to attacking every point with every method and taking the worst, at a fraction of the cost: a
     broken point stays broken.
+
+    Args:
+        classifier: what is attacked.
+        x: (n, ...) points.
+        y: (n,) their labels.
+        ball: the perturbations allowed, with one radius or one per point.
+        methods: the attacks in the order in which they are tried, cheap ones first.
+        generator: of attacks that draw.
     """
     alive = classifier.margin(x, y) > 0
     for method in methods:
         rows = alive.nonzero().squeeze(1)
         if len(rows) == 0:
             break
-        radius = (
-            ball if not isinstance(ball.tau, Tensor) or ball.tau.dim() == 0 else ball.with_tau(ball.tau[rows])
-        )
-        result = run_attack(method, classifier, x[rows], y[rows], radius, generator=generator)
+        allowed = ball.with_tau(ball.tau[rows]) if isinstance(ball.tau, Tensor) and ball.tau.dim() else ball
+        result = run_attack(method, classifier, x[rows], y[rows], allowed, generator=generator)
         alive[rows[result.success]] = False
     return alive

@@ -8,12 +8,13 @@ from typing import Any, Literal
 import torch
 from torch import Tensor, nn
 
-from karat.core.checks import require_choice, require_integer, require_number
+from karat.core.checks import require_choice
 from karat.core.divergence import Diverged
-from karat.training.annealing import Milestones, WarmCosine
-from karat.training.augmentation import AUGMENTATIONS
-from karat.training.checkpoint import Checkpoint
-from karat.training.image_attackers import ImageAttacker
+from karat.core.ranges import Count, NonNegative, Positive, Share, Steps, checked
+from karat.training.images.annealing import Milestones, WarmCosine
+from karat.training.images.attackers import ImageAttacker
+from karat.training.images.augmentation import AUGMENTATIONS
+from karat.training.images.checkpoint import Checkpoint
 from karat.training.schedules import Schedule
 
 Observe = Callable[[int, nn.Module], Mapping[str, Any]]
@@ -21,15 +22,22 @@ Curve = list[dict[str, Any]]
 
 
 @dataclass(frozen=True, kw_only=True)
+@checked
 class ImageTraining:
-    """Mini-batch SGD on the cross entropy of attacked, augmented images.
+    r"""Mini-batch SGD on the cross entropy of attacked, augmented images.
 
-        v <- momentum v + (grad + weight_decay w),   w <- w - lr_t v
+    .. math:: v \leftarrow \text{momentum}\, v + (g + \text{weight decay} \cdot w), \qquad
+              w \leftarrow w - \text{lr}_t\, v
 
     Args:
-        epochs, lr, weight_decay, momentum, batch_size: the rest of an epoch that fills no batch is skipped.
-        schedule: "cosine" falls to zero after `warmup` of the steps, "steps" divides by ten after each of the
-            epochs in `milestones`.
+        epochs: passes over the images.
+        lr: the largest learning rate.
+        weight_decay: see above.
+        momentum: see above.
+        batch_size: images per update; the rest of an epoch that fills no batch is skipped.
+        schedule: "cosine" rises and then falls to zero, "steps" divides by ten at the milestones.
+        warmup: share of all steps in which the rate of "cosine" rises.
+        milestones: epochs after which the rate of "steps" is divided by ten.
         attacker: None trains on clean images.
         attack_warmup: epochs over which its radius grows from zero.
         augment: one of `AUGMENTATIONS`.
@@ -42,30 +50,21 @@ class ImageTraining:
     Ref: purification, Sec 8
     """
 
-    epochs: int
-    lr: float
-    weight_decay: float
-    momentum: float = 0.9
-    batch_size: int = 128
+    epochs: Steps
+    lr: Positive
+    weight_decay: NonNegative
+    momentum: Share = 0.9
+    batch_size: Count = 128
     schedule: Literal["cosine", "steps"] = "cosine"
-    warmup: float = 0.1
+    warmup: Share = 0.1
     milestones: tuple[int, ...] = ()
     attacker: ImageAttacker | None = None
-    attack_warmup: int = 0
+    attack_warmup: Steps = 0
     augment: str = "crop+flip"
     device: str = "cpu"
 
     def __post_init__(self) -> None:
-        owner = "ImageTraining"
-        require_integer(self.epochs, "epochs", owner, minimum=0)
-        require_integer(self.batch_size, "batch_size", owner, minimum=1)
-        require_integer(self.attack_warmup, "attack_warmup", owner, minimum=0)
-        require_number(self.lr, "lr", owner, positive=True)
-        require_number(self.weight_decay, "weight_decay", owner, minimum=0)
-        require_number(self.momentum, "momentum", owner, minimum=0, maximum=1)
-        require_number(self.warmup, "warmup", owner, minimum=0, maximum=1)
-        require_choice(self.schedule, "schedule", owner, ("cosine", "steps"))
-        require_choice(self.augment, "augment", owner, AUGMENTATIONS)
+        require_choice(self.augment, "augment", "ImageTraining", AUGMENTATIONS)
 
     def run(
         self,
@@ -80,8 +79,10 @@ class ImageTraining:
         """Train the module in place; it ends in evaluation mode on the device.
 
         Args:
+            module: returns logits.
             x: (n, channels, height, width) with pixels in [0, 1].
             labels: (n,) class indices.
+            generator: of batches, augmentation and attacks.
             observe: (epochs done, module) -> plain values, called in evaluation mode before the first and
                 after every epoch; draw nothing from the training's generator in it.
             checkpoint: file that is written after every epoch and continued from if it exists; the result is
@@ -120,7 +121,9 @@ class ImageTraining:
         return WarmCosine(self.lr, total, round(self.warmup * total))
 
     def decay_exponent(self, n: int) -> float:
-        """weight_decay sum_t lr_t / (1 - momentum) on n images: idle weights shrink by about e to minus this.
+        r"""How often the decay divides idle weights by e on n images, about.
+
+        .. math:: \text{weight decay} \cdot \sum_t \text{lr}_t \,/\, (1 - \text{momentum})
 
         Whether training forgets its first weights is a matter of this number, not of the epochs alone.
         """
@@ -155,7 +158,7 @@ class ImageTraining:
                 images, truth = self.attacker.copies(module, images, truth, generator=generator, share=share)
             loss = nn.functional.cross_entropy(module(images), truth)
             losses.append(float(loss.detach()))
-            if not losses[-1] < torch.inf:
+            if not losses[-1] < torch.inf:  # NaN as well
                 raise Diverged(step, "the training loss is not finite")
             for group in optimiser.param_groups:
                 group["lr"] = rate(step)
@@ -173,8 +176,8 @@ def training_mode(module: nn.Module) -> None:
     """Training mode for the parts that learn; parts whose own parameters are all frozen stay as they are."""
     module.train()
     for part in module.modules():
-        own = list(part.parameters(recurse=False))
-        if own and not any(p.requires_grad for p in own):
+        parameters = list(part.parameters(recurse=False))
+        if parameters and not any(p.requires_grad for p in parameters):
             part.eval()
 
 

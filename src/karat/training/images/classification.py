@@ -7,8 +7,8 @@ from typing import Any, Literal
 import torch
 from torch import Tensor, nn
 
-from karat.core.checks import require_choice, require_integer, require_number
 from karat.core.divergence import Diverged
+from karat.core.ranges import Count, Positive, checked
 from karat.nets.modes import evaluation
 from karat.training.classifier_learning import shuffled_batches
 
@@ -18,27 +18,24 @@ Observe = Callable[[int, nn.Module], Any]
 
 
 @dataclass(frozen=True, kw_only=True)
+@checked
 class Classification:
     """Mini-batch minimisation of the cross entropy, the rate falling linearly to zero.
 
     Args:
-        steps: updates; lr; batch_size.
+        steps: updates.
+        lr: the first learning rate.
+        batch_size: images per update.
         optimiser: "adam" or "sgd" (momentum 0.9).
 
     Reading: modules may return logits (n, classes) of one network or (networks, n, classes) of several; the
         losses of several are added, which trains each on its own.
     """
 
-    steps: int
-    lr: float
-    batch_size: int = 128
+    steps: Count
+    lr: Positive
+    batch_size: Count = 128
     optimiser: Literal["adam", "sgd"] = "adam"
-
-    def __post_init__(self) -> None:
-        require_integer(self.steps, "steps", "Classification", minimum=1)
-        require_integer(self.batch_size, "batch_size", "Classification", minimum=1)
-        require_number(self.lr, "lr", "Classification", positive=True)
-        require_choice(self.optimiser, "optimiser", "Classification", ("adam", "sgd"))
 
     def run(
         self,
@@ -51,7 +48,20 @@ class Classification:
         observe: Observe | None = None,
         observe_at: Collection[int] = (),
     ) -> list[tuple[int, Any]]:
-        """Train the module in place; the measurements of `observe(t, module)` at the steps asked for."""
+        """Train the module in place; it ends in evaluation mode.
+
+        Args:
+            module: returns logits.
+            x: (n, ...) inputs.
+            labels: (n,) class indices.
+            generator: of the batches.
+            penalty: added to the loss, None for none.
+            observe: called as observe(t, module) before update t, in evaluation mode.
+            observe_at: the steps at which it is called.
+
+        Returns:
+            pairs of a step and what `observe` returned.
+        """
         parameters = list(module.parameters())
         if self.optimiser == "adam":
             optimiser: torch.optim.Optimizer = torch.optim.Adam(parameters, lr=self.lr, foreach=True)
@@ -82,21 +92,30 @@ class Classification:
 
 
 def cross_entropy(logits: Tensor, labels: Tensor) -> Tensor:
-    """Mean cross entropy of one network (1,) or of each of several (networks,)."""
+    """Mean cross entropy of one network (1,) or of each of several (networks,).
+
+    Args:
+        logits: (n, classes) or (networks, n, classes).
+        labels: (n,) class indices.
+    """
     several = logits if logits.dim() == 3 else logits.unsqueeze(0)
     picked = torch.log_softmax(several, dim=2).gather(2, labels.expand(len(several), -1).unsqueeze(2))
     return -picked.squeeze(2).mean(dim=1)
 
 
 def balance_and_confidence(probabilities: Tensor, confidence: float) -> Tensor:
-    """R1 + confidence R2 on unlabelled inputs: classes used equally often, each answer far from uniform.
+    r"""A loss on unlabelled inputs: classes are used equally often, and each answer is far from uniform.
 
-        R1 = sum_j pbar_j ln pbar_j,   R2 = -(1/n) sum_i sum_j p_ij ln p_ij,   pbar = mean over inputs
+    .. math:: R_1 + \lambda R_2, \qquad R_1 = \sum_j \bar p_j \ln \bar p_j, \qquad
+              R_2 = -\frac1n \sum_i \sum_j p_{ij} \ln p_{ij},
+
+    where :math:`\bar p` is the mean of the rows :math:`p_i`.
 
     Symbols: confidence is lambda. Both terms are minimised.
 
     Args:
         probabilities: (n, classes), rows of sum 1.
+        confidence: weight of the second term.
 
     >>> sure = torch.eye(2)
     >>> round(float(balance_and_confidence(sure, 1.0)), 4)  # -log 2: balanced and certain

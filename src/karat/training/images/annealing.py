@@ -3,25 +3,26 @@
 import math
 from dataclasses import dataclass
 
-from karat.core.checks import require_integer, require_number
+from karat.core.ranges import Count, NonNegative, Positive, Steps, checked
 
 
 @dataclass(frozen=True)
+@checked
 class WarmCosine:
-    """From 0 linearly to `value` over `warmup` steps, then down to 0 along half a cosine at `steps`.
+    """From 0 linearly to a value, then down to 0 along half a cosine.
+
+    Args:
+        value: the largest rate.
+        steps: where the rate reaches 0.
+        warmup: steps of the rise.
 
     >>> [round(WarmCosine(1.0, 10, 2)(t), 3) for t in (0, 1, 2, 6, 9)]
     [0.5, 1.0, 1.0, 0.5, 0.038]
     """
 
-    value: float
-    steps: int
-    warmup: int = 0
-
-    def __post_init__(self) -> None:
-        require_number(self.value, "value", "WarmCosine", minimum=0)
-        require_integer(self.steps, "steps", "WarmCosine", minimum=1)
-        require_integer(self.warmup, "warmup", "WarmCosine", minimum=0)
+    value: NonNegative
+    steps: Count
+    warmup: Steps = 0
 
     def __call__(self, step: int) -> float:
         """The rate of this step."""
@@ -32,8 +33,14 @@ class WarmCosine:
 
 
 @dataclass(frozen=True)
+@checked
 class Milestones:
-    """value, times `factor` at each of the steps in `at`.
+    """A value that is multiplied by a factor at given steps.
+
+    Args:
+        value: the first rate.
+        at: steps at which it changes.
+        factor: by which it changes.
 
     >>> [round(Milestones(0.1, (40,), 0.1)(t), 3) for t in (0, 39, 40)]
     [0.1, 0.1, 0.01]
@@ -41,15 +48,9 @@ class Milestones:
     Ref: purification, Sec 8.2
     """
 
-    value: float
-    at: tuple[int, ...]
-    factor: float = 0.1
-
-    def __post_init__(self) -> None:
-        require_number(self.value, "value", "Milestones", minimum=0)
-        require_number(self.factor, "factor", "Milestones", positive=True)
-        for step in self.at:
-            require_integer(step, "at", "Milestones", minimum=1)
+    value: NonNegative
+    at: tuple[Count, ...]
+    factor: Positive = 0.1
 
     def __call__(self, step: int) -> float:
         """The rate of this step."""

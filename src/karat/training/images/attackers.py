@@ -8,8 +8,8 @@ from torch import Tensor, nn
 
 from karat.attacks.pgd import PATH, PGD
 from karat.core.ball import Ball
-from karat.core.checks import require_integer, require_number
 from karat.core.classifier import Classifier
+from karat.core.ranges import Count, NonNegative, Positive, Steps, checked
 from karat.core.region import Region
 from karat.nets.modes import still
 
@@ -17,43 +17,45 @@ FORMS = "linf:RADIUS (in 255ths), l2:RADIUS, l2:RADIUS:SIGMA, noise:SIGMA, each 
 
 
 @dataclass(frozen=True, kw_only=True)
+@checked
 class ImageAttacker:
-    """Projected gradient ascent on the cross entropy, averaged over noisy copies of each image.
+    r"""Projected gradient ascent on the cross entropy, averaged over noisy copies of each image.
 
-        delta ascends  -log mean_j softmax_y(f(x + delta + xi_j)),   xi_j ~ N(0, sigma^2 I),  j = 1..draws
+    The perturbation :math:`\delta` ascends
 
-    The net is trained on all the copies x + delta + xi_j with the same noise.
+    .. math:: -\log \frac{1}{\text{draws}} \sum_j \operatorname{softmax}_y f(x + \delta + \xi_j), \qquad
+              \xi_j \sim N(0, \sigma^2 I),
+
+    and the net is trained on all the copies :math:`x + \delta + \xi_j` with the same noise.
 
     Args:
-        p, tau: ball of the perturbation.
+        p: norm of the ball of perturbations.
+        tau: radius of the ball.
         steps: of the ascent, 0 for none (noise alone).
         step_ratio: length of a step as a share of tau.
         random_start: uniform in the ball, else zero.
         clip: keep x + delta in [0, 1].
-        sigma, draws: noise added to the copies and their number.
+        sigma: size of the noise that is added to the copies, 0 for none.
+        draws: number of noisy copies.
 
-    Reading: the paper's l2(tau, sigma) is the attacker of smoothed adversarial training: 4 steps of tau / 2
-        from zero, 2 noise draws held fixed during the ascent, no clipping. l_inf: 7 steps of 2.5 tau / 7 from
-        a random start, clipped to the pixel range.
+    Reading: l2(tau, sigma) of the literature is the attacker of smoothed adversarial training: 4 steps of
+        tau / 2 from zero, 2 noise draws held fixed during the ascent, no clipping. l_inf: 7 steps of
+        2.5 tau / 7 from a random start, clipped to the pixel range.
 
     Ref: purification, Sec 8
     """
 
     p: float
     tau: float
-    steps: int
-    step_ratio: float
+    steps: Steps
+    step_ratio: Positive
     random_start: bool = False
     clip: bool = False
-    sigma: float = 0.0
-    draws: int = 1
+    sigma: NonNegative = 0.0
+    draws: Count = 1
 
     def __post_init__(self) -> None:
         Ball(self.p, self.tau)
-        require_integer(self.steps, "steps", "ImageAttacker", minimum=0)
-        require_integer(self.draws, "draws", "ImageAttacker", minimum=1)
-        require_number(self.step_ratio, "step_ratio", "ImageAttacker", positive=True)
-        require_number(self.sigma, "sigma", "ImageAttacker", minimum=0)
 
     def ball(self, share: float = 1.0) -> Ball:
         """The perturbations allowed, with the radius scaled by `share`."""
@@ -76,7 +78,16 @@ class ImageAttacker:
         noise: Tensor | None = None,
         share: float = 1.0,
     ) -> Tensor:
-        """Perturbations shaped like x, against the module in evaluation mode, which is left as it was."""
+        """Perturbations shaped like x, against the module in evaluation mode, which is left as it was.
+
+        Args:
+            module: returns logits.
+            x: (n, channels, height, width) images.
+            labels: (n,) class indices.
+            generator: of random starts.
+            noise: (draws, n, ...) added to the images, None for none.
+            share: of the radius.
+        """
         ball = self.ball(share)
         if self.steps == 0 or self.tau * share == 0:
             return torch.zeros_like(x)
@@ -94,7 +105,15 @@ class ImageAttacker:
         generator: torch.Generator,
         share: float = 1.0,
     ) -> tuple[Tensor, Tensor]:
-        """Attacked noisy copies (draws n, ...) of a batch, draw after draw, and their labels."""
+        """Attacked noisy copies (draws n, ...) of a batch, draw after draw, and their labels.
+
+        Args:
+            module: returns logits.
+            x: (n, channels, height, width) images.
+            labels: (n,) class indices.
+            generator: of noise and random starts.
+            share: of the radius.
+        """
         noise = self.noise(x, generator=generator)
         moved = x + self.perturb(module, x, labels, generator=generator, noise=noise, share=share)
         if noise is None:
@@ -104,7 +123,14 @@ class ImageAttacker:
 
 @dataclass(frozen=True)
 class LogProbability:
-    """log mean_j softmax_y(f(x + noise_j)): a classifier whose margin is minus the cross entropy."""
+    r"""A classifier whose margin is minus the cross entropy, over noisy copies if there is noise.
+
+    .. math:: \log \frac{1}{\text{draws}} \sum_j \operatorname{softmax}_y f(x + \text{noise}_j)
+
+    Args:
+        module: returns logits.
+        noise: (draws, n, ...) or None.
+    """
 
     module: nn.Module
     noise: Tensor | None = None
@@ -134,13 +160,21 @@ class LogProbability:
 def random_start(
     classifier: Classifier, x: Tensor, y: Tensor, ball: Region, *, generator: torch.Generator | None = None
 ) -> Tensor:
-    """A uniform point of the ball for every image, drawn on the CPU: equal seeds, equal points anywhere."""
+    """A uniform point of the ball for every image, drawn on the CPU: equal seeds, equal points anywhere.
+
+    Args:
+        classifier: not looked at.
+        x: (n, ...) images.
+        y: not looked at.
+        ball: the perturbations allowed.
+        generator: of the draw.
+    """
     assert generator is not None
     return ball.sample(x.cpu(), generator=generator).to(x.device)
 
 
 def named_attacker(name: str) -> ImageAttacker:
-    """The attacker of a name: "linf:8", "l2:1:0.25" as in the paper; "l2:1", "noise:0.25", "linf:8@3".
+    """The attacker of a name: "linf:8", "l2:1", "l2:1:0.25" with noise, "noise:0.25", "linf:8@3" in 3 steps.
 
     Reading: plain l2 is 3 steps of 2.5 tau / 3 from a random start, unclipped, so that it is the smoothed
         attacker without its noise and without its memory of two draws.

@@ -5,14 +5,15 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from karat.core.checks import require_integer
+from karat.core.ranges import Steps, checked
 
 
 @dataclass(frozen=True, kw_only=True)
+@checked
 class Augmentation:
     """Each image is shifted by up to `shift` pixels either way, zeros coming in, and mirrored half the time.
 
-    Reading: this is the crop of size 32 after padding by 4 and the horizontal flip of the paper's code.
+    Reading: with the defaults this is the usual crop of size 32 after padding by 4, and the horizontal flip.
 
     Args:
         shift: largest shift in pixels, 0 for none.
@@ -21,11 +22,8 @@ class Augmentation:
     Ref: purification, Sec 8
     """
 
-    shift: int = 4
+    shift: Steps = 4
     flip: bool = True
-
-    def __post_init__(self) -> None:
-        require_integer(self.shift, "shift", "Augmentation", minimum=0)
 
     def __call__(self, x: Tensor, *, generator: torch.Generator) -> Tensor:
         """A new batch (n, channels, height, width) of the same shape."""

@@ -9,15 +9,17 @@ from karat.core.checks import require_number, require_shape
 
 
 @dataclass(frozen=True, eq=False)
-class Mixture:
-    """w_i = sum_{j in N_i} c_ij M_j + sum_{j not in N_i} c_ij M_j, the second sum being the mixture.
+class DenseMixture:
+    r"""Every neuron as a few features of its own plus a mixture of the others, the second sum.
+
+    .. math:: w_i = \sum_{j \in N_i} c_{ij} M_j + \sum_{j \notin N_i} c_{ij} M_j
 
     Args:
-        coefficients: (m, D) c_ij = <w_i, M_j>.
-        own: (m, D) bool, j in N_i.
+        coefficients: (m, D) :math:`c_{ij} = \langle w_i, M_j \rangle`.
+        own: (m, D) bool, :math:`j \in N_i`.
         w_star: (D,) label vector.
 
-    Symbols: alpha_ij, beta_ij of the paper are c_ij / w*_j on and off N_i.
+    Symbols: :math:`\alpha_{ij}, \beta_{ij}` of the paper are :math:`c_{ij} / w^*_j` on and off :math:`N_i`.
 
     Ref: purification, Thm 5.2
     """
@@ -28,7 +30,7 @@ class Mixture:
 
     @property
     def top(self) -> Tensor:
-        """(m,) index of the largest |c_ij|."""
+        r"""(m,) index of the largest :math:`|c_{ij}|`."""
         return self.coefficients.abs().argmax(dim=1)
 
     @property
@@ -38,7 +40,7 @@ class Mixture:
 
     @property
     def own_count(self) -> Tensor:
-        """(m,) |N_i|."""
+        r"""(m,) :math:`|N_i|`."""
         return self.own.sum(dim=1)
 
     @property
@@ -65,31 +67,33 @@ class Mixture:
 
     @property
     def mean_beta(self) -> Tensor:
-        """(m,) mean over j not in N_i of beta_ij = c_ij / w*_j."""
+        r"""(m,) mean over :math:`j \notin N_i` of :math:`\beta_{ij} = c_{ij} / w^*_j`."""
         count = (~self.own).sum(dim=1).clamp_min(1)
         return (self.dense / self.w_star).sum(dim=1) / count
 
     @property
     def aligned(self) -> Tensor:
-        """(m,) share of j not in N_i whose coefficient has the sign of w*_j."""
+        r"""(m,) share of :math:`j \notin N_i` whose coefficient has the sign of :math:`w^*_j`."""
         agree = (self.coefficients * self.w_star > 0) & ~self.own
         return agree.sum(dim=1) / (~self.own).sum(dim=1).clamp_min(1)
 
     def paper_mean(self) -> float:
-        """(1/(m D)) sum_i sum_{j not in N_i} beta_ij over ALL neurons: of order k/d after clean training.
+        r"""The mean coefficient of the mixtures of ALL neurons: of order k/d after clean training.
+
+        .. math:: \frac{1}{m D} \sum_i \sum_{j \notin N_i} \beta_{ij}
 
         Ref: purification, Thm 5.2
         """
         return float((self.dense / self.w_star).mean())
 
-    def select(self, rows: Tensor) -> "Mixture":
+    def select(self, rows: Tensor) -> "DenseMixture":
         """The mixture of some neurons only."""
-        return Mixture(self.coefficients[rows], self.own[rows], self.w_star)
+        return DenseMixture(self.coefficients[rows], self.own[rows], self.w_star)
 
 
 def split_mixture(
     W: Tensor, M: Tensor, w_star: Tensor, *, own: Tensor | None = None, share: float = 0.3
-) -> Mixture:
+) -> DenseMixture:
     """Write the weights in the dictionary and tell pure features from the mixture.
 
     Args:
@@ -97,6 +101,7 @@ def split_mixture(
         M: (d, D) orthonormal columns.
         w_star: (D,).
         own: (m, D) bool sets N_i; by default the coefficients of at least `share` times the largest.
+        share: of a neuron's largest coefficient that makes a feature its own.
 
     Reading: the paper's N_i are the potential tickets at initialisation, of size O(1) only as d grows; the
         default reads them off the trained weights, which at finite size is what "a few features" means.
@@ -109,19 +114,25 @@ def split_mixture(
     if own is None:
         own = size >= share * size.amax(dim=1, keepdim=True).clamp_min(torch.finfo(W.dtype).tiny)
     require_shape(own, "own", tuple(coefficients.shape))
-    return Mixture(coefficients, own, w_star.to(W))
+    return DenseMixture(coefficients, own, w_star.to(W))
 
 
-def feature_coverage(mixture: Mixture, share: float = 0.5) -> float:
-    """Share of features that some neuron holds: |c_ij| >= share * (largest alpha), right sign, j in N_i."""
+def feature_coverage(mixture: DenseMixture, share: float = 0.5) -> float:
+    r"""Share of features that some neuron holds: its own, of the right sign, and large.
+
+    Args:
+        mixture: of all neurons.
+        share: of the largest coefficient of all neurons that :math:`|c_{ij}|` must reach.
+    """
     level = share * mixture.alpha.max()
     signed = mixture.coefficients * mixture.w_star.sign()
     return float(((signed >= level) & mixture.own).any(dim=0).double().mean())
 
 
-def densest_neurons(mixture: Mixture, count: int) -> Tensor:
+def densest_neurons(mixture: DenseMixture, count: int) -> Tensor:
     """Indices of the neurons with the most own features, the hubs; ties go to the longer dense part."""
+    # The second term is below 1, so it only decides between equal counts.
     size = mixture.own_count + mixture.dense_norm / (1 + mixture.dense_norm)
-    # Dead neurons lean on everything and on nothing: they are no hubs.
+    # Neurons that never grew lean on everything and on nothing: they are no hubs.
     size = size.masked_fill(mixture.alpha < 0.1 * mixture.alpha.max(), -1.0)
     return size.argsort(descending=True)[:count]

@@ -1,0 +1,1 @@
+"""Training of image networks with several classes: clean, against attackers, in steps or in epochs."""
