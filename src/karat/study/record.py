@@ -4,6 +4,7 @@ import hashlib
 import json
 import math
 import platform
+import sys
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, fields
 from functools import cache, cached_property
@@ -123,15 +124,33 @@ def cell_generator(seed: int) -> "torch.Generator":
 
 
 def environment(threads: int) -> dict[str, Any]:
-    """Return what can change the last digits of a result: versions, threads, architecture."""
+    """Return what can change the last digits of a result: versions, threads, processor, linear algebra."""
     return {
         "python": platform.python_version(),
         **dict(_versions()),
         "threads": threads,
         "machine": platform.machine(),
+        **dict(_arithmetic("torch" in sys.modules)),
     }
 
 
 @cache  # reading them from disk takes longer than a small cell
 def _versions() -> tuple[tuple[str, str], ...]:
     return tuple((name, version(name)) for name in ("torch", "numpy", "scipy", "numba", "clarabel"))
+
+
+@cache
+def _arithmetic(loaded: bool) -> tuple[tuple[str, str], ...]:
+    """The vector extension that torch uses, and the BLAS libraries; nothing in a process without torch."""
+    if not loaded:
+        return ()
+    import torch
+    from threadpoolctl import threadpool_info
+
+    libraries = {
+        (each["internal_api"], str(each["version"]))
+        for each in threadpool_info()
+        if each["user_api"] == "blas"
+    }
+    blas = ", ".join(f"{name} {number}" for name, number in sorted(libraries))
+    return ("vector", torch.backends.cpu.get_cpu_capability()), ("blas", blas or "none")
