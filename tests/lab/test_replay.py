@@ -39,6 +39,19 @@ def test_records_of_unknown_experiments_are_counted_apart(records):
     strange = [replace(records[0], experiment="nobody.knows"), replace(records[1], config={"width": 3})]
     found = replay([*strange, *records[2:]], len(records), engine=Inline())
     assert (found.unknown, len(found.differing)) == (2, 0)
+    assert found.share.low > 0  # whoever cannot compute them again must not trust them
+
+
+def test_samples_cannot_be_foreseen(records):
+    assert len({replay(records, 1, engine=Inline()).seed for _ in range(3)}) == 3
+
+
+def test_residues_of_rounding_are_no_forgery(records):
+    one, other = (
+        replace(records[0], values={"degrees": [1.0, value], "off": value}) for value in (1e-17, -2e-17)
+    )
+    assert deviation_of(one, other)[0] < 1e-7
+    assert deviation_of(replace(one, values={"n": 10**400}), replace(one, values={"n": 1}))[0] > 1
 
 
 def test_rounding_is_tolerated_and_told(records):

@@ -8,6 +8,7 @@ import pytest
 
 import karat
 from karat.contract.examples import example_faults
+from karat.study.plan import plan_claim
 from karat.study.registry import CHECKS, PAPERS, get_statement
 
 FLIPPED = {"holds": "fails", "fails": "holds"}
@@ -64,6 +65,12 @@ def test_the_hypotheses_of_a_check_are_named_at_every_preset(claim_id):
             assert condition.name
             assert condition.status in ("met", "unmet", "waived", "not checkable")
             assert condition.status != "waived" or condition.note
+
+
+@pytest.mark.parametrize("claim_id", list(CHECKS))
+def test_a_check_and_its_controls_can_be_planned_at_every_scale(claim_id):
+    for scale in CHECKS[claim_id].scales:
+        assert plan_claim(CHECKS[claim_id], scale).every
 
 
 def test_relations_resolve():

@@ -146,7 +146,40 @@ def test_a_claim_whose_control_holds_is_inconclusive(make_record):
     claim = judge_claim(STATEMENT, check, own, "quick", bad)
     assert claim.verdict == "inconclusive"
     assert claim.caveat.startswith("The control holds as well (no training)")
-    assert judge_claim(STATEMENT, check, own, "quick").controls[0].holds is None
+    silent = judge_claim(STATEMENT, check, own, "quick")
+    assert (silent.verdict, silent.controls[0].holds) == ("inconclusive", None)
+    assert silent.caveat.startswith("No control has shown")
+
+
+def test_a_control_without_an_answer_says_nothing_unless_that_is_expected(make_record):
+    def crosses(runs):
+        if all(run.result.robust_error > 0.4 for run in runs):
+            raise Undecided("it never crosses")
+        return bound([run.result.robust_error for run in runs], "at most", 0.2, ERROR)
+
+    own = [make_record(seed, robust_error=0.1 + 0.01 * seed) for seed in range(3)]
+    records = {"none": [make_record(0, config={"d": 1}, robust_error=0.5)]}
+    for unanswered, verdict in ((False, "inconclusive"), (True, "holds")):
+        control = Control(name="none", removes="training", unanswered=unanswered)
+        check = make_check(evaluate=crosses, controls=(control,))
+        assert judge_claim(STATEMENT, check, own, "quick", records).verdict == verdict
+
+
+def test_a_claim_without_an_answer_outside_its_hypotheses_is_out_of_regime(make_record):
+    def evaluate(runs):
+        assert runs[0].result
+        raise Undecided("no crossing")
+
+    check = make_check(evaluate=evaluate, conditions=lambda config: [at_least("d >= 15", config.d, 15)])
+    claim = judge_claim(STATEMENT, check, [make_record(robust_error=0.1)])
+    assert (claim.verdict, claim.caveat) == ("out of regime", "No crossing.")
+
+
+def test_two_records_of_one_cell_are_refused(make_record):
+    records = [make_record(0, robust_error=0.1)] * 3
+    claim = judge_claim(STATEMENT, make_check(), records)
+    assert claim.verdict is None
+    assert "several records" in claim.caveat
 
 
 def test_a_failing_claim_fails_whatever_its_control_says(make_record):
@@ -160,8 +193,13 @@ def test_diverged_cells_are_left_out_and_named(make_record):
     records = [make_record(seed, robust_error=0.1 + 0.01 * seed) for seed in range(3)]
     records += [make_record(3, status="diverged"), make_record(4, status="failed", error="KeyError")]
     claim = judge_claim(STATEMENT, make_check(), records)
-    assert claim.verdict == "holds"
-    assert claim.caveat == "Left out of 5 cells: 1 diverged, 1 failed."
+    assert claim.verdict == "inconclusive"
+    assert claim.caveat == (
+        "1 cells of the settings looked at diverged, and might not agree. "
+        "Left out of 5 cells: 1 diverged, 1 failed."
+    )
+    failed = [record for record in records if record.status != "diverged"]
+    assert judge_claim(STATEMENT, make_check(), failed).verdict == "holds"
 
 
 def test_nothing_but_divergence_is_inconclusive(make_record):

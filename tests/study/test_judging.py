@@ -106,7 +106,27 @@ def test_what_cannot_be_compared_is_said(values):
     for finding in (bound(values, "at most", 1.0, RATIO), equal(values, 1.0, MARGIN, RATIO)):
         assert finding.outcome == "inconclusive"
         assert finding.notes
-    assert bound([1.0] * 3, "at most", math.nan, RATIO).notes == ("The formula gives no number here.",)
+    for nowhere in (math.nan, math.inf, -math.inf):
+        finding = bound([1.0] * 3, "at most", nowhere, RATIO)
+        assert finding.notes == ("The formula gives no finite number here.",)
+        assert equal([1.0] * 3, nowhere, MARGIN, RATIO).outcome == "inconclusive"
+        assert exact_bound([1.0], "at most", nowhere, RATIO, "x").outcome == "inconclusive"
+        assert curve([1, 2], [[0.1, 0.1]] * 3, [0.5, nowhere], "at most", ERROR).outcome == "inconclusive"
+
+
+def test_rounding_is_forgiven_in_the_units_of_the_prediction():
+    assert exact_bound([5e-10], "at most", 1e-12, RATIO, "x").outcome == "fails"
+    assert exact_bound([1e-12 * (1 + 1e-12)], "at most", 1e-12, RATIO, "x").outcome == "holds"
+    assert exact_bound([1e-12], "at most", 0.0, RATIO, "x").outcome == "holds"
+
+
+def test_parts_at_their_edge_rarely_fail_together():
+    generator, wrong = np.random.default_rng(4), 0
+    for _ in range(400):
+        parts = [bound(generator.normal(size=5), "at most", 0.0, RATIO) for _ in range(10)]
+        wrong += all_of(*parts).outcome == "fails"
+    # 2.5 % at most; 22 of 400 are seen with probability 4e-4.
+    assert wrong < 22
 
 
 class TestSizes:
@@ -128,6 +148,14 @@ class TestSizes:
     @pytest.mark.parametrize(("exponent", "outcome"), [(-0.5, "holds"), (0.5, "fails")])
     def test_a_limit_falls(self, exponent, outcome):
         assert limit(self.X, self.curves(exponent)).outcome == outcome
+
+    def test_a_curve_that_settles_or_turns_is_left_open(self):
+        x = np.array([10.0, 30.0, 100.0, 300.0, 1000.0, 3000.0])
+        noise = 1 + 1e-3 * np.random.default_rng(1).normal(size=(4, 6))
+        assert limit(x, (0.5 + 10 / x) * noise, least=0.05).outcome == "inconclusive"
+        assert limit(x, 10 / x * noise, least=0.05).outcome == "holds"
+        valley = np.array([100.0, 1.0, 0.1, 0.1, 1.0, 10.0]) * noise
+        assert one_constant(x, valley, "at most", MARGIN).outcome == "inconclusive"
 
     @pytest.mark.parametrize(
         ("exponent", "side", "outcome"),
@@ -188,6 +216,21 @@ def test_a_certain_event_is_refuted_by_one_draw_and_shown_by_none():
     assert share(0, 40, "at most", 0.0).outcome == "inconclusive"
 
 
+def test_an_attack_beyond_its_certificate_is_an_error():
+    with pytest.raises(ValueError, match="beyond the certified"):
+        certified([0.15, 0.16, 0.17], [0.05, 0.05, 0.06], 0.5, ERROR)
+
+
+def test_certificates_that_are_missing_leave_what_the_attack_says():
+    finding = certified([0.6, 0.61], [math.nan, math.nan], 0.5, ERROR)
+    assert (finding.outcome, finding.leaning) == ("inconclusive", "fails")
+
+
+def test_what_is_no_probability_is_not_compared():
+    assert share(0, 40, "at least", -0.2).outcome == "inconclusive"
+    assert share(40, 40, "at most", 1.2).outcome == "inconclusive"
+
+
 class TestCombining:
     GOOD, BAD = bound(SEEDS, "at most", 0.5, ERROR), bound(SEEDS, "at most", 0.01, ERROR)
     OPEN = bound(SEEDS, "at most", 0.112, ERROR)
@@ -216,6 +259,9 @@ class TestCombining:
         trace = all_of(self.GOOD, vacuous_if(True, "x", self.OPEN)).trace
         assert [step.split(":")[0] for step in trace] == ["all of 2", "bound", "vacuous", "bound"]
 
+    def test_a_rate_is_one_step(self):
+        assert len(rate([1, 2, 4], [[1, 2, 4]] * 3, 1.0, MARGIN).trace) == 1
+
 
 def test_curves_are_decided_where_they_are_worst():
     table = [[0.10, 0.20, 0.30], [0.11, 0.21, 0.31], [0.12, 0.22, 0.32]]
@@ -232,7 +278,9 @@ def test_open_verdicts_say_how_many_seeds_they_need():
     assert few.outcome == "inconclusive"
     enough = generator.normal(0.1, 1.0, 4 * few.seeds_needed)
     assert bound(enough, "at most", 0.6, RATIO).outcome == "holds"
-    assert bound([1.0, 2.0, 3.0], "at most", 2.0 - 1e-9, RATIO).seeds_needed is None
+    assert bound([1.0, 2.0, 3.0], "at most", 2.0 - 1e-6, RATIO).seeds_needed is None
+    # A distance of one standard deviation: 7 seeds, for t(6) 2.447 / sqrt(7) < 1.
+    assert bound([-1.0, 0.0, 1.0], "at most", 1.0, RATIO).seeds_needed == 7
 
 
 def test_a_margin_without_a_reason_is_refused():

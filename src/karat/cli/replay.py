@@ -18,7 +18,7 @@ def replay(
     store: Annotated[Path, typer.Argument(help="Store of somebody, which is only read.")],
     sample: Annotated[int, typer.Option(help="How many records to compute again.")] = 300,
     tolerance: Annotated[float, typer.Option(help="Relative deviation that counts as rounding.")] = 1e-9,
-    seed: Annotated[int, typer.Option(help="Of the random sample.")] = 0,
+    seed: Annotated[int | None, typer.Option(help="Of the random sample; default a new one.")] = None,
     experiment: Annotated[str | None, typer.Option(help="Only records of this experiment.")] = None,
     workers: Workers = None,
     engine: EngineChoice = "local",
@@ -56,7 +56,8 @@ def replay(
     high = None if found.share is None else found.share.high
     if json:
         plain = {"records": found.records, "replayed": found.replayed, "unknown": found.unknown}
-        print_json(plain | {"differing": wrong, "share_at_most": high, "largest_deviation": found.largest})
+        seen = {"differing": wrong, "share_at_most": high, "largest_deviation": found.largest}
+        print_json(plain | seen | {"seed": found.seed})
     else:
         most = "" if high is None else f"{high:.2%} of the {found.records} records, with 97.5 % confidence"
         pairs = [
@@ -65,9 +66,10 @@ def replay(
             ("differing", str(len(wrong))),
             ("wrong at most", most),
             ("largest rounding", f"{found.largest:.1e}"),
+            ("sample", f"--seed {found.seed}"),
         ]
         print_pairs([*pairs, *(("differs", line) for line in wrong[:_SHOWN])])
     if wrong:
         raise Failure(f"{len(wrong)} of {found.replayed} records are not what their cells give here.")
-    if not found.replayed:
-        raise Failure("none of the sampled records can be computed here.")
+    if found.unknown:
+        raise Failure(f"{found.unknown} of the sampled records cannot be computed here, and count as wrong.")

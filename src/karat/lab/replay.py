@@ -2,6 +2,7 @@
 
 import math
 import random
+import secrets
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,6 +18,9 @@ from karat.study.experiment import Cell
 from karat.study.lookup import find_experiment
 from karat.study.record import Record
 
+FLOOR = 1e-9
+"""Numbers below this are compared with it: residues of rounding differ from machine to machine."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Replay:
@@ -26,8 +30,9 @@ class Replay:
         records: in the store, finished ones.
         replayed: computed again.
         differing: of them, with what was seen to differ.
-        unknown: sampled, but of experiments or settings that there are not here.
+        unknown: sampled, but of experiments or settings that there are not here; they count as wrong.
         share: of all records that may be wrong, with 95 % confidence.
+        seed: of the sample.
         largest: relative deviation that was seen and tolerated.
     """
 
@@ -37,6 +42,7 @@ class Replay:
     unknown: int
     share: Interval | None
     largest: float
+    seed: int
 
 
 def replay(
@@ -44,7 +50,7 @@ def replay(
     sample: int = 300,
     *,
     tolerance: float = 1e-9,
-    seed: int = 0,
+    seed: int | None = None,
     engine: Engine | None = None,
     progress: Progress | None = None,
 ) -> Replay:
@@ -53,18 +59,19 @@ def replay(
     Reading: the sample is drawn without replacement, so that of F forged records among N a sample of n misses
     all with the hypergeometric probability C(N - F, n)/C(N, n); the interval is Clopper and Pearson's, which
     is a little wider than the hypergeometric one. Other machines round differently: the tolerance is
-    relative to each number.
+    relative to the largest number of the same list.
 
     Args:
         records: of a store.
         sample: how many at most.
         tolerance: relative deviation that counts as rounding.
-        seed: of the sample.
+        seed: of the sample; by default one that nobody could know when the records were made.
         engine: what computes.
         progress: listener.
     """
-    finished = [record for record in records if record.finished]
-    drawn = random.Random(seed).sample(finished, min(sample, len(finished)))
+    finished = list({record.key: record for record in records if record.finished}.values())
+    chosen = secrets.randbits(32) if seed is None else seed
+    drawn = random.Random(chosen).sample(finished, min(sample, len(finished)))
     cells = {record.key: cell for record in drawn if (cell := _cell(record)) is not None}
     with tempfile.TemporaryDirectory() as folder, Store(Path(folder) / "replay.sqlite") as store:
         again = {
@@ -80,7 +87,8 @@ def replay(
             else:
                 largest = max(largest, deviation)
     replayed = len(again)
-    share = clopper_pearson(len(differing), replayed) if replayed else None
+    suspicious = len(differing) + len(drawn) - replayed
+    share = clopper_pearson(suspicious, len(drawn)) if drawn else None
     return Replay(
         records=len(finished),
         replayed=replayed,
@@ -88,6 +96,7 @@ def replay(
         unknown=len(drawn) - replayed,
         share=share,
         largest=largest,
+        seed=chosen,
     )
 
 
@@ -111,17 +120,32 @@ def deviation_of(record: Record, again: Record) -> tuple[float, str]:
     return worst, where
 
 
-def _deviation(one: Any, other: Any) -> float:
+def _deviation(one: Any, other: Any, scale: float = 0.0) -> float:
+    """Relative deviation of numbers at any depth, infinite where the values are of another kind."""
     if isinstance(one, dict) and isinstance(other, dict) and one.keys() == other.keys():
         return max((_deviation(one[key], other[key]) for key in one), default=0.0)
     if isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
-        return max((_deviation(a, b) for a, b in zip(one, other, strict=True)), default=0.0)
+        largest = max((_size(value) for value in (*one, *other)), default=0.0)
+        return max((_deviation(a, b, largest) for a, b in zip(one, other, strict=True)), default=0.0)
     numbers = isinstance(one, int | float) and isinstance(other, int | float)
     if numbers and not isinstance(one, bool) and not isinstance(other, bool):
         if one == other:
             return 0.0
-        return abs(one - other) / max(abs(one), abs(other)) if math.isfinite(one - other) else math.inf
+        try:
+            distance = abs(float(one) - float(other))
+        except OverflowError:
+            return math.inf
+        return distance / max(_size(one), _size(other), scale, FLOOR) if math.isfinite(distance) else math.inf
     return 0.0 if one == other and type(one) is type(other) else math.inf
+
+
+def _size(value: Any) -> float:
+    """How large a number is; zero for what is none, or not finite."""
+    try:
+        size = abs(float(value)) if isinstance(value, int | float) else 0.0
+    except OverflowError:
+        return 0.0
+    return size if math.isfinite(size) else 0.0
 
 
 def _text(value: Any) -> str:

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from karat.errors import SourceError
@@ -152,12 +152,13 @@ def _judge(store: Store, statement: Statement, check: Check, held: Mapping[str, 
     shown = held.get(check.name)
     if shown is None or shown.scale is None or shown.scale not in check.scales or not shown.records:
         return judge_claim(statement, check, [])
-    plan = plan_claim(check, shown.scale)
-    records = [record for name in check.names if name in held for record in held[name].records]
-    controls = {
-        name: [record for record in map(store.get, group) if record is not None]
-        for name, group in plan.controls.items()
-    }
+    try:
+        plan = plan_claim(check, shown.scale)
+    except ValueError as error:
+        return replace(judge_claim(statement, check, []), error=f"its cells cannot be planned ({error})")
+    known = {record.key: record for name in check.names if name in held for record in held[name].records}
+    stored = [known.get(cell.key) or store.get(cell) for cell in plan.every]
+    records, controls = plan.select(record for record in stored if record is not None)
     return judge_claim(statement, check, records, shown.scale, controls)
 
 

@@ -35,7 +35,8 @@ def grounds_of(content: Content) -> Grounds:
         content: of the report.
     """
     decided = [item for item in content.judged if item.claim.verdict in ("holds", "fails")]
-    proven = [item for item in decided if "certified" in rules_in(item.claim.trace)]
+    held = [item for item in decided if item.claim.verdict == "holds"]
+    proven = [item for item in held if "certified" in rules_in(item.claim.trace)]
     exact = [item for item in decided if item not in proven and rules_in(item.claim.trace) <= EXACT]
     entries = [(item, entry.condition) for item in content.judged for entry in item.claim.ledger]
     outcomes = [outcome.holds for item in content.judged for outcome in item.claim.controls]

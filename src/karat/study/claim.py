@@ -14,7 +14,7 @@ from karat.study.finding import Curve, Finding
 from karat.study.judging.common import Undecided
 from karat.study.ledger import Entry, ledger_of
 from karat.study.record import Record
-from karat.study.run import Runs, read_runs
+from karat.study.run import Run, Runs, read_runs
 from karat.study.statement import Kind, Origin, Statement
 
 Verdict = Literal["holds", "fails", "inconclusive", "vacuous", "out of regime"]
@@ -27,7 +27,8 @@ class ControlOutcome:
 
     Args:
         control: the world.
-        holds: whether the point estimate satisfies the statement there; None if it has not run.
+        holds: whether the point estimate satisfies the statement there; None if the control has not run, or
+            says nothing: no finite number, a bound that is vacuous there.
         measured: the number that was compared.
         predicted: what the formula says there.
     """
@@ -132,6 +133,9 @@ def judge_claim(
     except KeyError as error:
         older = f"The records hold no value {error}: they are older than this check, run it again."
         return replace(blank, caveat=" ".join(filter(None, [older, blank.caveat])))
+    except (ValueError, TypeError, AttributeError) as error:
+        strange = f"The records do not fit this check ({one_line(error)}): run it again."
+        return replace(blank, caveat=" ".join(filter(None, [strange, blank.caveat])))
     if not runs:
         diverged = any(record.status == "diverged" for record in own)
         return replace(blank, verdict="inconclusive" if diverged else None)
@@ -146,34 +150,23 @@ def _judged(
     blank: Claim, check: Check, runs: Runs[Any, Any], controls: Mapping[str, Sequence[Record]]
 ) -> Claim:
     watched, read = runs.watched()
-    try:
-        finding = check.evaluate(watched)
-    except Undecided as reason:
-        text = _sentence(reason)
-        return replace(blank, verdict="inconclusive", caveat=" ".join(filter(None, [text, blank.caveat])))
+    finding, why = _evaluated(check, watched)
     looked_at = [runs[index] for index in sorted(read)] or list(runs)
     ledger = ledger_of(check, looked_at)
     outcomes = tuple(
         _control_outcome(check, control, controls.get(control.name, ())) for control in check.controls
     )
-    verdict: Verdict = finding.outcome
-    notes = list(finding.notes)
-    survived = [outcome.control.name for outcome in outcomes if outcome.holds]
-    if any(entry.status == "unmet" for entry in ledger):
-        verdict = "out of regime"
-    elif verdict == "holds" and survived:
-        verdict = "inconclusive"
-        notes.insert(0, f"The control holds as well ({', '.join(survived)}): the check tests something else.")
+    verdict, notes = _verdict(check, finding, ledger, outcomes, _diverged(runs, looked_at))
+    claim = replace(blank, verdict=verdict, ledger=ledger, controls=outcomes)
+    if finding is None:
+        return replace(claim, caveat=" ".join(filter(None, [why, blank.caveat])))
     return replace(
-        blank,
-        verdict=verdict,
+        claim,
         predicted=finding.predicted,
         measured=finding.measured,
         unit=finding.unit.name,
         interval=finding.interval,
-        ledger=ledger,
-        controls=outcomes,
-        caveat=" ".join(filter(None, [*notes, blank.caveat])),
+        caveat=" ".join(filter(None, [*notes, *finding.notes, blank.caveat])),
         trace=finding.trace,
         p_value=finding.p_value if verdict in ("holds", "fails") else None,
         resolution=finding.resolution,
@@ -182,18 +175,62 @@ def _judged(
     )
 
 
+def _evaluated(check: Check, runs: Runs[Any, Any]) -> tuple[Finding | None, str]:
+    """What the check finds, or why the runs hold no answer."""
+    try:
+        return check.evaluate(runs), ""
+    except Undecided as reason:
+        return None, _sentence(reason)
+
+
+def _verdict(
+    check: Check,
+    finding: Finding | None,
+    ledger: Sequence[Entry],
+    outcomes: Sequence[ControlOutcome],
+    diverged: int,
+) -> tuple[Verdict, list[str]]:
+    """The outcome of a finding as its hypotheses, lost cells and controls leave it, and what they say."""
+    verdict: Verdict = "inconclusive" if finding is None else finding.outcome
+    if any(entry.status == "unmet" for entry in ledger):
+        return "out of regime", []
+    if verdict != "holds":
+        return verdict, []
+    if diverged:
+        return "inconclusive", [f"{diverged} cells of the settings looked at diverged, and might not agree."]
+    survived = [outcome.control.name for outcome in outcomes if outcome.holds]
+    if survived:
+        note = f"The control holds as well ({', '.join(survived)}): the check tests something else."
+        return "inconclusive", [note]
+    if check.controls and not any(outcome.holds is False for outcome in outcomes):
+        return "inconclusive", ["No control has shown yet that it could be otherwise."]
+    return verdict, []
+
+
+def _diverged(runs: Runs[Any, Any], looked_at: Sequence[Run[Any, Any]]) -> int:
+    settings = {run.config_hash for run in looked_at}
+    return sum(record.status == "diverged" and record.config_hash in settings for record in runs.lost)
+
+
 def _control_outcome(check: Check, control: Control, records: Sequence[Record]) -> ControlOutcome:
     """The point estimate decides: a control has few seeds, and must not even look like the statement."""
-    runs = read_runs(check.experiment, records, check.beside)
+    try:
+        runs = read_runs(check.experiment, records, check.beside)
+    except (KeyError, ValueError, TypeError, AttributeError):  # records of an older check
+        return ControlOutcome(control=control, holds=None)
     if not runs:
         return ControlOutcome(control=control, holds=None)
-    try:
-        finding = check.evaluate(runs)
-    except Undecided:
-        return ControlOutcome(control=control, holds=False)
-    holds = finding.leaning == "holds" and finding.outcome != "vacuous"
+    finding, _ = _evaluated(check, runs)
+    if finding is None:
+        return ControlOutcome(control=control, holds=False if control.unanswered else None)
+    says = finding.leaning if finding.outcome != "vacuous" else "inconclusive"
+    if says == "inconclusive" and control.unanswered:
+        says = "fails"
     return ControlOutcome(
-        control=control, holds=holds, measured=finding.measured, predicted=finding.predicted
+        control=control,
+        holds={"holds": True, "fails": False}.get(says),
+        measured=finding.measured,
+        predicted=finding.predicted,
     )
 
 

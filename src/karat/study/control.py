@@ -17,13 +17,19 @@ class Control:
     Args:
         name: in two or three words, such as `no training`.
         removes: the ingredient that is taken away.
-        settings: what is changed in every cell of the preset; an axis that is set collapses.
+        settings: what takes the ingredient away, in every cell of the preset; an axis that is set collapses.
+        cheap: further settings that only make the cells smaller; with these alone the check must still lean
+            to `holds`, or the control would not hold for the wrong reason.
         why: one sentence: why the statement should not hold there.
         seeds: how many; a control is judged by its point estimate.
+        unanswered: whether a check that finds no answer in this world (no crossing, say) is what one expects;
+            otherwise such a control says nothing.
     """
 
     name: str
     removes: Ingredient
     settings: Mapping[str, Any] = field(default_factory=dict)
+    cheap: Mapping[str, Any] = field(default_factory=dict)
     why: str = ""
     seeds: int = 1
+    unanswered: bool = False

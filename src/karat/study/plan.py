@@ -31,7 +31,9 @@ class Plan:
         return list({cell.key: cell for group in groups for cell in group}.values())
 
     def select(self, records: Iterable[Record]) -> tuple[list[Record], dict[str, list[Record]]]:
-        """Return the records of the claim and those of each control; further seeds of a setting count.
+        """Return the records of the claim and those of each control: the planned seeds and no others.
+
+        Seeds that somebody added after a look would make the intervals too short.
 
         Args:
             records: of any cells.
@@ -42,8 +44,8 @@ class Plan:
 
 
 def _of(cells: Iterable[Cell], records: Iterable[Record]) -> list[Record]:
-    settings = {(cell.experiment, cell.config_hash) for cell in cells}
-    return [record for record in records if (record.experiment, record.config_hash) in settings]
+    keys = {cell.key for cell in cells}
+    return [record for record in records if record.key in keys]
 
 
 def plan_claim(
@@ -107,4 +109,5 @@ def control_cells(
         scale: name of a preset.
         overrides: settings of the claim itself, which the control keeps where it does not change them.
     """
-    return check_cells(check, scale, control.seeds, {**(overrides or {}), **control.settings})
+    changed = {**(overrides or {}), **control.cheap, **control.settings}
+    return check_cells(check, scale, control.seeds, changed)

@@ -121,6 +121,8 @@ def read_runs(
                 configs[record.config_hash] = experiment.config(record.config)
             result = from_values(experiment.result_type, record.values)
             runs.append(Run(configs[record.config_hash], result, record.seed, record.config_hash))
+    if len({(run.config_hash, run.seed) for run in runs}) < len(runs):
+        raise ValueError("some cells have several records")
     others = {other.name: read_runs(other, given) for other in beside}
     return Runs(runs, lost=[record for record in own if record.status != "done"], beside=others)
 

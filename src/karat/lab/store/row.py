@@ -63,7 +63,10 @@ class Row(NamedTuple):
     def to_record(self) -> Record:
         """Rebuild the record, or raise a ValueError that says what is wrong with the row."""
         unsealed(self)
-        return parse(self.record)
+        record = parse(self.record)
+        if (record.key, record.status) != (self.key, self.status):
+            raise ValueError("its columns name another cell than its record.")
+        return record
 
 
 _NO_RECORD = "the text is not a record of karat."

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from karat.study.finding import Finding, Outcome
+from karat.study.judging.common import LEVEL
 
 
 def all_of(*findings: Finding) -> Finding:
@@ -18,15 +19,18 @@ def all_of(*findings: Finding) -> Finding:
         worst = min(failing, key=lambda finding: finding.p_value or 0.0)
     leanings = [finding.leaning for finding in findings]
     p_values = [finding.p_value for finding in findings if finding.p_value is not None]
-    p_value = None
-    if worst.outcome == "holds":
+    outcome, p_value = worst.outcome, None
+    if outcome == "holds":
         p_value = max(p_values, default=0.0)
-    elif worst.outcome == "fails":  # any part may fail: the smallest of so many
+    elif outcome == "fails":  # any part may fail by chance: the clearest of so many must be that much clearer
         p_value = min(1.0, len(findings) * (worst.p_value or 0.0))
+        if p_value > (1 - LEVEL) / 2:
+            outcome, p_value = "inconclusive", None
     notes = dict.fromkeys(note for finding in (worst, *findings) for note in finding.notes)
     rule = f"all of {len(findings)}: " + ", ".join(finding.outcome for finding in findings)
     return replace(
         worst,
+        outcome=outcome,
         leaning="fails" if "fails" in leanings else min(leanings, key=lambda leaning: order[leaning]),
         p_value=p_value,
         notes=tuple(notes),

@@ -38,7 +38,8 @@ def room(mean: float, predicted: float, test: Margin | Side) -> float:
         predicted: what the formula says.
         test: the margin of an equality, or the side of a bound.
     """
-    slack = ROUNDING * max(1.0, abs(predicted))
+    # Zero has no scale of its own; every other prediction forgives rounding in its own units only.
+    slack = ROUNDING * (max(abs(predicted), abs(mean)) if predicted else 1.0)
     if isinstance(test, Margin):
         return test.size - abs(mean - predicted) + slack
     return (predicted - mean if test == "at most" else mean - predicted) + slack
@@ -56,8 +57,8 @@ def finite_numbers(values: Numbers, predicted: float, unit: Unit, rule: str) -> 
     numbers = np.asarray(values, dtype=float).reshape(-1)
     if len(numbers) == 0:
         return undecided(predicted, unit, rule, "No value was measured.")
-    if math.isnan(predicted):
-        return undecided(None, unit, rule, "The formula gives no number here.")
+    if not math.isfinite(predicted):
+        return undecided(None, unit, rule, "The formula gives no finite number here.")
     if not np.isfinite(numbers).all():
         lost = int((~np.isfinite(numbers)).sum())
         return undecided(predicted, unit, rule, f"{lost} of {len(numbers)} values are not finite.")
@@ -95,14 +96,17 @@ def tail(distance: float, numbers: np.ndarray) -> float:
     return 0.0 if error == 0 else float(special.stdtr(len(numbers) - 1, -abs(distance) / error))
 
 
-def seeds_needed(half: float, distance: float, seeds: int) -> int | None:
+def seeds_needed(numbers: np.ndarray, distance: float) -> int | None:
     """Return how many seeds would leave the edge outside the interval; None if nobody runs so many.
 
     Args:
-        half: half-width of the interval.
-        distance: of the mean from the edge.
-        seeds: behind the interval.
+        numbers: seen so far, two at least.
+        distance: of their mean from the edge.
     """
-    if distance == 0 or half / abs(distance) > math.sqrt(MOST_SEEDS / seeds):
+    spread = float(numbers.std(ddof=1)) if len(numbers) > 1 else math.inf
+    if not 0 < abs(distance) < math.inf or not math.isfinite(spread):
         return None
-    return max(seeds + 1, math.ceil(seeds * (half / distance) ** 2))
+    counts = np.arange(max(SEEDS, len(numbers) + 1), MOST_SEEDS + 1)
+    half = special.stdtrit(counts - 1, (1 + LEVEL) / 2) * spread / np.sqrt(counts)
+    enough = np.flatnonzero(half <= abs(distance))
+    return int(counts[enough[0]]) if len(enough) else None

@@ -4,7 +4,7 @@ from scipy import stats
 
 from karat.core.statistics import clopper_pearson
 from karat.study.finding import SHARE, Finding, Outcome
-from karat.study.judging.common import LEVEL, Side, seeds_needed, undecided
+from karat.study.judging.common import LEVEL, Side, undecided
 
 
 def share(successes: int, trials: int, side: Side, predicted: float) -> Finding:
@@ -22,6 +22,8 @@ def share(successes: int, trials: int, side: Side, predicted: float) -> Finding:
     rule = f"share: of {trials} draws, probability {side} {predicted:g}"
     if trials < 1:
         return undecided(predicted, SHARE, rule, "Nothing was drawn.")
+    if not 0 <= predicted <= 1:
+        return undecided(predicted, SHARE, rule, "The prediction is no probability.")
     interval, seen = clopper_pearson(successes, trials, LEVEL), successes / trials
     # Strictly: a share of one is not refuted by draws that all succeed, and never shown by them either.
     above, below = interval.low > predicted, interval.high < predicted
@@ -43,6 +45,5 @@ def share(successes: int, trials: int, side: Side, predicted: float) -> Finding:
         leaning="holds" if towards else "fails",
         p_value=float(tail) if outcome != "inconclusive" else None,
         resolution=half,
-        seeds_needed=seeds_needed(half, seen - predicted, trials) if outcome == "inconclusive" else None,
         trace=(rule,),
     )

@@ -16,8 +16,11 @@ RULES: dict[Kind, frozenset[str]] = {
 """Which rules may decide a statement of a kind; definitions and algorithms are not judged."""
 
 
-EXACT = frozenset({"exact bound", "identity", "share", "vacuous"})
-"""Rules that need no spread over seeds: exact numbers, and shares of draws with their own interval."""
+EXACT = frozenset({"exact bound", "identity"})
+"""Rules about numbers that chance cannot turn."""
+
+SEEDLESS = EXACT | {"share", "vacuous"}
+"""Rules that need no spread over seeds: exact numbers, and shares of draws, which have their own interval."""
 
 
 def rules_in(trace: tuple[str, ...]) -> frozenset[str]:
@@ -29,5 +32,5 @@ def rules_in(trace: tuple[str, ...]) -> frozenset[str]:
     >>> sorted(rules_in(("all of 2: holds, holds", "exact bound: every value at most 1", "rate: exponent")))
     ['exact bound', 'rate']
     """
-    names = {rule for rules in RULES.values() for rule in rules} | EXACT
+    names = {rule for rules in RULES.values() for rule in rules} | SEEDLESS
     return frozenset(name for name in names for step in trace if step.startswith(f"{name}"))

@@ -114,7 +114,10 @@ def _judge_mean(values: Numbers, predicted: float, test: Margin | Side, unit: Un
     leaning: Outcome = "holds" if inside >= 0 else "fails"
     if len(numbers) < SEEDS:
         few = f"{len(numbers)} of the {SEEDS} seeds that a random quantity needs at least."
-        return replace(undecided(predicted, unit, rule, few), measured=mean, leaning=leaning)
+        needed = seeds_needed(numbers, inside) if len(numbers) > 1 else SEEDS
+        return replace(
+            undecided(predicted, unit, rule, few), measured=mean, leaning=leaning, seeds_needed=needed
+        )
     half = float(special.stdtrit(len(numbers) - 1, (1 + LEVEL) / 2)) * standard_error(numbers)
     decided = abs(inside) >= half
     return Finding(
@@ -126,7 +129,7 @@ def _judge_mean(values: Numbers, predicted: float, test: Margin | Side, unit: Un
         leaning=leaning,
         p_value=tail(inside, numbers) if decided else None,
         resolution=half,
-        seeds_needed=None if decided else seeds_needed(half, inside, len(numbers)),
+        seeds_needed=None if decided else seeds_needed(numbers, inside),
         trace=(rule,),
     )
 

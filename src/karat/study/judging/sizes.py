@@ -19,35 +19,27 @@ def rate(x: Numbers, curves: Curves, predicted: float, test: Margin | Side) -> F
         predicted: the exponent.
         test: the margin of an equality, or the side of a bound.
     """
-    slopes = _slopes(x, curves)
-    if isinstance(slopes, str):
-        return undecided(predicted, EXPONENT, "rate", slopes)
-    finding = (
-        equal(slopes, predicted, test, EXPONENT)
-        if isinstance(test, Margin)
-        else bound(slopes, test, predicted, EXPONENT)
-    )
-    span = f"rate: exponent over {len(x)} sizes from {min(x):g} to {max(x):g}"
-    return replace(finding, trace=(span, *finding.trace))
+    return _exponent(x, curves, predicted, test, "rate")
 
 
 def limit(x: Numbers, curves: Curves, *, least: float = 0.0) -> Finding:
-    """A positive quantity vanishes as x grows: its exponent lies below zero.
+    """A positive quantity vanishes as x grows: it falls over all sizes, and over the larger half, too.
+
+    A curve that settles above zero has a falling fit as well; its upper half shows that it has stopped.
 
     Args:
         x: (g,) positive sizes, three at least.
         curves: (seeds, g) the quantity.
         least: how fast it must fall, as a positive exponent.
     """
-    finding = rate(x, curves, -least, "at most")
-    return replace(finding, trace=(f"limit: falls at least like x^-{least:g}", *finding.trace))
+    return _over_all_and_large(x, curves, "at most", -least, f"limit: falls at least like x^-{least:g}")
 
 
 def one_constant(x: Numbers, ratios: Curves, side: Side, margin: Margin) -> Finding:
     r"""One hidden constant serves all sizes: measured over formula does not grow (or fall) with x.
 
     A bound :math:`q(x) \le C\, g(x)` with unknown :math:`C` says nothing at one size; over several it says
-    that :math:`q/g` stays bounded, so that its exponent is at most zero.
+    that :math:`q/g` stays bounded: its exponent is at most zero, also over the larger half of the sizes.
 
     Args:
         x: (g,) sizes, three at least.
@@ -55,17 +47,43 @@ def one_constant(x: Numbers, ratios: Curves, side: Side, margin: Margin) -> Find
         side: `at most` for upper bounds, `at least` for lower ones.
         margin: the exponent that would still be called constant over this range, and why.
     """
-    slopes = _slopes(x, ratios)
-    rule = f"one constant over {len(x)} sizes: measured over formula {side} a constant"
-    if isinstance(slopes, str):
-        return undecided(0.0, EXPONENT, rule, slopes)
+    rule = f"one constant: measured over formula {side} a constant ({margin.reason})"
     edge = margin.size if side == "at most" else -margin.size
-    finding = bound(slopes, side, edge, EXPONENT)
-    table = np.asarray(ratios, dtype=float)
-    worst = float(table.mean(axis=0).max() if side == "at most" else table.mean(axis=0).min())
-    note = f"The constant needed at these sizes is {worst:.3g}."
-    traced = (f"{rule} ({margin.reason})", *finding.trace)
-    return replace(finding, predicted=edge, notes=(*finding.notes, note), trace=traced)
+    finding = _over_all_and_large(x, ratios, side, edge, rule)
+    if finding.measured is None:
+        return finding
+    means = np.asarray(ratios, dtype=float).mean(axis=0)
+    worst = float(means.max() if side == "at most" else means.min())
+    return replace(finding, notes=(*finding.notes, f"The constant needed at these sizes is {worst:.3g}."))
+
+
+def _over_all_and_large(x: Numbers, curves: Curves, side: Side, edge: float, rule: str) -> Finding:
+    """The exponent over all sizes; one that the larger half contradicts is left open."""
+    finding = _exponent(x, curves, edge, side, rule)
+    if finding.outcome != "holds" or len(x) < 4:
+        return finding
+    large = slice(len(x) // 2 - (len(x) < 6), None)  # three sizes at least
+    later = _exponent(x[large], [row[large] for row in curves], edge, side, rule)
+    if later.leaning == "holds":
+        return finding
+    note = f"Over the {len(x[large])} largest sizes the exponent is {later}."
+    return replace(
+        finding, outcome="inconclusive", leaning="fails", p_value=None, notes=(*finding.notes, note)
+    )
+
+
+def _exponent(x: Numbers, curves: Curves, predicted: float, test: Margin | Side, rule: str) -> Finding:
+    slopes = _slopes(x, curves)
+    if isinstance(slopes, str):
+        return undecided(predicted, EXPONENT, rule, slopes)
+    finding = (
+        equal(slopes, predicted, test, EXPONENT)
+        if isinstance(test, Margin)
+        else bound(slopes, test, predicted, EXPONENT)
+    )
+    # One step of the trace: what decides is the exponent, and the mean only how it is compared.
+    span = f"{rule}; exponent over {len(x)} sizes from {min(x):g} to {max(x):g}; {finding.trace[0]}"
+    return replace(finding, trace=(span,))
 
 
 def _slopes(x: Numbers, curves: Curves) -> list[float] | str:

@@ -41,7 +41,9 @@ def curve(x: Numbers, curves: Curves, predicted: Numbers, test: Margin | Side, u
     rule = f"curve: at all {len(x)} points at once, {how} the prediction"
     table = np.asarray(curves, dtype=float).reshape(-1, len(x))
     if len(table) == 0 or not np.isfinite(table).all():
-        return undecided(float(predicted[0]), unit, rule, "No seed has a finite value at every point.")
+        return undecided(None, unit, rule, "No seed has a finite value at every point.")
+    if not np.isfinite(np.asarray(predicted, dtype=float)).all():
+        return undecided(None, unit, rule, "The formula gives no finite number at some point.")
     inside = [
         room(float(mean), float(p), test) for mean, p in zip(table.mean(axis=0), predicted, strict=True)
     ]
@@ -55,8 +57,9 @@ def curve(x: Numbers, curves: Curves, predicted: Numbers, test: Margin | Side, u
     outcome: Outcome = "holds" if inside[at] >= half[at] else "inconclusive"
     if any(distance <= -width for distance, width in zip(inside, half, strict=True)):
         outcome, at = "fails", min(range(len(x)), key=lambda i: inside[i] + half[i])
-    # Each point alone when all must hold; the clearest of so many when one may refute.
-    count = 1 if outcome == "holds" else len(x)
+    tails = [tail(distance, table[:, index]) for index, distance in enumerate(inside)]
+    # All points must hold, so the least clear counts; any may refute, so the clearest of so many does.
+    p_value = max(tails) if outcome == "holds" else min(1.0, len(x) * tails[at])
     return Finding(
         outcome=outcome,
         measured=band.mean[at],
@@ -64,9 +67,9 @@ def curve(x: Numbers, curves: Curves, predicted: Numbers, test: Margin | Side, u
         predicted=float(predicted[at]),
         unit=unit,
         leaning=leaning,
-        p_value=None if outcome == "inconclusive" else min(1.0, count * tail(inside[at], table[:, at])),
+        p_value=None if outcome == "inconclusive" else p_value,
         resolution=half[at],
-        seeds_needed=seeds_needed(half[at], inside[at], len(table)) if outcome == "inconclusive" else None,
+        seeds_needed=seeds_needed(table[:, at], inside[at]) if outcome == "inconclusive" else None,
         notes=(f"Decided at {x[at]:g}.",),
         trace=(rule,),
         curve=Curve(x=tuple(map(float, x)), predicted=tuple(map(float, predicted)), band=band),

@@ -23,15 +23,25 @@ def certified(
     rule = f"certified: worst case {side} {predicted:.6g}"
     reached = bound(attacked, side, predicted, unit)
     if reached.outcome == "fails":
-        return replace(reached, trace=(f"{rule}; the attack alone refutes it", *reached.trace))
-    if len(certificate) == 0:
-        note = f"An attack reaches {reached}; no certificate was computed."
-        traced = (rule, *reached.trace)
-        return replace(
-            reached, outcome="inconclusive", p_value=None, notes=(*reached.notes, note), trace=traced
-        )
+        return replace(reached, trace=(f"{rule}; the attack alone refutes it",))
     certain = bound(certificate, side, predicted, unit)
+    if certain.measured is None:  # none was computed, or not for every seed
+        note = f"An attack reaches {reached}; {certain.caveat[:1].lower()}{certain.caveat[1:]}"
+        return replace(
+            reached, outcome="inconclusive", p_value=None, seeds_needed=None, notes=(note,), trace=(rule,)
+        )
+    _require_order(reached, certain, side)
     note = f"Means over seeds: {reached} reached by attack, {certain} certified."
     if certain.outcome != "holds":
         certain = replace(certain, outcome="inconclusive", p_value=None)
-    return replace(certain, notes=(*certain.notes, note), trace=(rule, *certain.trace))
+    return replace(certain, notes=(*certain.notes, note), trace=(rule,))
+
+
+def _require_order(reached: Finding, certain: Finding, side: Side) -> None:
+    """An attack that goes beyond a certificate means that one of them is wrong."""
+    assert certain.measured is not None
+    if reached.measured is None:
+        return
+    excess = reached.measured - certain.measured
+    if (excess if side == "at most" else -excess) > 1e-6 * max(1.0, abs(certain.measured)):
+        raise ValueError(f"an attack reaches {reached.measured:g} beyond the certified {certain.measured:g}.")
