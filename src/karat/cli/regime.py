@@ -12,6 +12,7 @@ from karat.cli.output import print_json, print_pairs
 from karat.cli.session import experiment_named, overrides
 
 if TYPE_CHECKING:
+    from karat.study.ledger import Entry
     from karat.study.regime import Point, Regime
 
 Plot = Annotated[
@@ -64,30 +65,50 @@ def regime(
     if json:
         print_json(_plain(found, seconds))
     else:
-        print_pairs(_lines(found, scale, seconds, str(out) if plot else ""))
+        print_pairs(_lines(found, check, scale, seconds, str(out) if plot else ""))
 
 
-def _lines(found: "Regime", scale: str, budget: float, plot: str) -> list[tuple[str, str]]:
-    if not found.here.conditions:
+def _lines(found: "Regime", check: Any, scale: str, budget: float, plot: str) -> list[tuple[str, str]]:
+    if not found.ledger:
         return [("claim", found.claim_id), ("hypotheses", "none: the statement holds wherever it can be run")]
-    pairs = [("claim", found.claim_id), *((c.status, str(c)) for c in found.here.conditions)]
+    pairs = [("claim", found.claim_id)]
+    pairs += [(entry.status, f"{entry.condition}{_at(entry)}") for entry in found.ledger]
+    pairs.append(("preset", f"{len(found.inside)} of its {len(found.here)} settings are inside"))
     cheapest = found.cheapest
     if cheapest is None:
-        missing = "; ".join(str(c) for c in found.here.conditions if c.status == "unmet")
+        missing = "; ".join(entry.condition.name for entry in found.ledger if entry.status == "unmet")
         pairs.append(("inside", f"no setting of {found.tried:,} looked at; in the way: {missing}"))
+        return [*pairs, ("plot", plot)]
+    texts = [
+        f"{name}={value:.6g}" if isinstance(value, float) else f"{name}={value}"
+        for name, value in found.changed.items()
+    ]
+    pairs.append(("inside", f"{' '.join(texts) or 'the first setting'}: {cheapest.seconds:.3g} CPU s a seed"))
+    pairs.append(("binding", "; ".join(condition.name for condition in cheapest.binding)))
+    command = " ".join(
+        [f"karat check {found.claim_id} --scale {scale}", *(f"--set {text}" for text in texts)]
+    )
+    if cheapest.seconds > budget:
+        pairs.append(("budget", f"more than {budget:.3g} CPU s: nothing inside is affordable"))
     else:
-        cost = f"{cheapest.seconds:.3g} CPU s a seed"
-        changed = " ".join(
-            f"--set {name}={value:.6g}" if isinstance(value, float) else f"--set {name}={value}"
-            for name, value in found.changed.items()
-        )
-        pairs.append(("inside", f"{changed.replace('--set ', '') or 'this setting'}: {cost}"))
-        pairs.append(("binding", "; ".join(c.name for c in cheapest.binding)))
-        if cheapest.seconds <= budget:
-            pairs.append(("to run it", f"karat check {found.claim_id} --scale {scale} {changed}".strip()))
-        else:
-            pairs.append(("budget", f"more than {budget:.3g} CPU s: nothing inside is affordable"))
+        fault = _planning_fault(check, scale, texts)
+        pairs.append(("to run it", command) if fault is None else ("not runnable", fault))
     return [*pairs, ("plot", plot)]
+
+
+def _at(entry: "Entry") -> str:
+    return f", at {entry.unmet} of {entry.settings} settings" if entry.unmet and entry.settings > 1 else ""
+
+
+def _planning_fault(check: Any, scale: str, texts: list[str]) -> str | None:
+    """Why the cells of a setting that the search has found cannot be planned, or nothing."""
+    from karat.study.plan import check_cells
+
+    try:
+        check_cells(check, scale, 1, dict(text.split("=", 1) for text in texts))
+    except ValueError as error:
+        return str(error)
+    return None
 
 
 def _plain(found: "Regime", budget: float) -> dict[str, Any]:
@@ -97,7 +118,7 @@ def _plain(found: "Regime", budget: float) -> dict[str, Any]:
     cheapest = found.cheapest
     return {
         "claim": found.claim_id,
-        "here": point(found.here),
+        "here": [point(one) for one in found.here],
         "cheapest": None if cheapest is None else point(cheapest) | {"settings": dict(found.changed)},
         "affordable": cheapest is not None and cheapest.seconds <= budget,
         "tried": found.tried,

@@ -14,9 +14,9 @@ import numpy as np
 
 from karat.study.check import Check
 from karat.study.config import hints
-from karat.study.experiment import Experiment
+from karat.study.experiment import Experiment, cells
 from karat.study.hypothesis import Condition
-from karat.study.ledger import conditions_at
+from karat.study.ledger import Entry, collected, conditions_at
 
 STARTS, ROUNDS = 400, 60
 FACTORS = (10.0, 2.0, 1.25, 1.05, 1.01)
@@ -71,23 +71,36 @@ class Regime:
 
     Args:
         claim_id: of the statement.
-        here: the setting that was asked for.
+        here: the settings of the preset, with what the user has fixed.
         cheapest: the cheapest setting inside that was found; None if there was none.
-        changed: which settings it changes, and to what.
+        changed: which settings it changes in the first setting of the preset, and to what.
         tried: how many settings were looked at.
     """
 
     claim_id: str
-    here: Point
+    here: tuple[Point, ...]
     cheapest: Point | None
     changed: Mapping[str, Any]
     tried: int
+
+    @property
+    def inside(self) -> tuple[Point, ...]:
+        """The settings of the preset at which every hypothesis is met."""
+        return tuple(point for point in self.here if point.inside)
+
+    @property
+    def ledger(self) -> tuple[Entry, ...]:
+        """The hypotheses over all settings of the preset."""
+        return collected(condition for point in self.here for condition in point.conditions)
 
 
 def find_regime(
     check: Check, scale: str = "quick", settings: Mapping[str, Any] | None = None, *, seed: int = 0
 ) -> Regime:
-    """Evaluate the hypotheses of a check at a setting and search for the cheapest one inside.
+    """Evaluate the hypotheses of a check at the settings of a preset and search for the cheapest one inside.
+
+    Reading: the search moves only the numbers on which some hypothesis depends, and gains nothing by making
+    an experiment smaller than its preset: a net of one neuron may be inside, and says nothing.
 
     Args:
         check: of the claim.
@@ -96,18 +109,17 @@ def find_regime(
         seed: of the random starts.
     """
     fixed = dict(settings or {})
-    preset = check.experiment.preset(scale)
-    base = replace(preset.config, **fixed)
-    search = _Search(check, base, preset.cell_seconds, fixed)
-    here = search.look(base)
-    assert here is not None
-    cheapest = here if not search.axes else search.cheapest(here, np.random.default_rng(seed))
+    experiment = check.experiment
+    configs = list({cell.config_hash: cell.config for cell in cells(experiment, scale, 1, fixed)}.values())
+    search = _Search(check, configs, experiment.preset(scale).cell_seconds, fixed)
+    here = [point for config in configs if (point := search.look(config)) is not None]
+    cheapest = search.cheapest(here, np.random.default_rng(seed))
     inside = cheapest if cheapest.inside else None
     return Regime(
         claim_id=check.claim_id,
-        here=here,
+        here=tuple(here),
         cheapest=inside,
-        changed=_changes(base, inside.config) if inside else {},
+        changed=_changes(configs[0], inside.config) if inside else {},
         tried=search.tried,
     )
 
@@ -136,13 +148,31 @@ def _product(config: Any) -> float:
 class _Search:
     """Looks at settings, counts them, and keeps the best."""
 
-    def __init__(self, check: Check, base: Any, seconds: float, fixed: Mapping[str, Any]) -> None:
-        self.check, self.base = check, base
-        self.cost = cost_of(check.experiment, base, seconds)
+    def __init__(
+        self, check: Check, configs: Sequence[Any], seconds: float, fixed: Mapping[str, Any]
+    ) -> None:
+        self.check, base = check, configs[0]
         self.whole = {name for name, hint in hints(base).items() if hint is int}
+        self.least = {name: min(getattr(config, name) for config in configs) for name in self.whole}
+        self.law = cost_of(check.experiment, base, seconds)
         numbers = [name for name, hint in hints(base).items() if hint in (int, float)]
-        self.axes = [name for name in numbers if name not in fixed and getattr(base, name) > 0]
+        free = [name for name in numbers if name not in fixed and getattr(base, name) > 0]
         self.tried = 0
+        self.axes = [name for name in free if any(self._matters(config, name) for config in configs)]
+
+    def cost(self, config: Any) -> float:
+        """Predicted time, not less than with the preset's own sizes."""
+        small = {n: v for n, v in self.least.items() if getattr(config, n) < v}
+        try:
+            return self.law(replace(config, **small) if small else config)
+        except (TypeError, ValueError):  # these sizes do not fit each other
+            return self.law(config)
+
+    def _matters(self, config: Any, name: str) -> bool:
+        """Whether any hypothesis looks at a setting."""
+        point = self.look(config)
+        moved = [self.moved(point, {name: factor}) for factor in (10.0, 0.1)] if point else []
+        return any(other is not None and point and other.conditions != point.conditions for other in moved)
 
     def look(self, config: Any) -> Point | None:
         """A setting with its hypotheses, None if no cell can have it."""
@@ -165,17 +195,20 @@ class _Search:
         except (TypeError, ValueError, OverflowError):  # the config refuses such a setting
             return None
 
-    def cheapest(self, here: Point, generator: np.random.Generator) -> Point:
-        """Random starts around the preset, then descent from the few best and from the preset itself."""
-        starts = [here]
-        for _ in range(STARTS):
+    def cheapest(self, here: Sequence[Point], generator: np.random.Generator) -> Point:
+        """Random starts around the preset, then descent from the best of them and from its own settings."""
+        own = sorted(here, key=_order)[:4]
+        if not self.axes:
+            return own[0]
+        starts = []
+        for index in range(STARTS):
             some = generator.random(len(self.axes)) < 0.5
             decades = generator.uniform(-REACH, REACH, len(self.axes)) * generator.random()
             factors = {n: 10.0**e for n, e, s in zip(self.axes, decades, some, strict=True) if s}
-            if (start := self.moved(here, factors)) is not None:
+            if (start := self.moved(own[index % len(own)], factors)) is not None:
                 starts.append(start)
         best = sorted(starts, key=_order)[:4]
-        return min((self.descend(start) for start in (here, *best)), key=_order)
+        return min((self.descend(start) for start in (*own, *best)), key=_order)
 
     def descend(self, point: Point) -> Point:
         """Steps of shrinking size, one or two settings at a time, as long as they help."""
