@@ -30,7 +30,7 @@ def sparse_inputs(runs: AlexnetRuns) -> Finding:
 def _sparse_inputs(runs: AlexnetRuns) -> Finding:
     shares = [_count(run, "image|robust") / run.result.atoms.code for run in runs]
     share, error = np.mean([(run.result.rebuilt_share, run.result.rebuilt_error) for run in runs], axis=0)
-    blurred = np.mean([_count(run, "image|clean blurred") / run.result.atoms.code for run in runs])
+    blurred = float(np.mean([_count(run, "image|clean blurred") / run.result.atoms.code for run in runs]))
     note = (
         f"Measured at relative squared error {LEVEL}; the paper prints no error. At {share:.1%} non-zeros it "
         f"is {error:.2f} here. Clean filters blurred 3 x 3 need {_percent(blurred)}."
@@ -81,11 +81,10 @@ def _spanned(runs: AlexnetRuns) -> Finding:
         f"{first.atoms.code} atoms for {first.atoms.pixels} pixel values; the untrained start leaves "
         f"{untrained:.1g}. At the layer's own stride, {first.atoms.own} atoms, robust features leave "
         f"{first.span_own['clean_delta|robust']:.2f} of clean perturbations and "
-        f"{first.span_own['image|robust']:.2f} of images, the start {first.span_own['clean_delta|start']:.2f}."
+        f"{first.span_own['image|robust']:.2f} of images, the start "
+        f"{first.span_own['clean_delta|start']:.2f}."
     )
-    trivial = (
-        "the filters as they were drawn span the perturbations as well; fewer atoms than pixels would not."
-    )
+    trivial = "the filters as they were drawn span the perturbations as well; fewer atoms would not."
     finding = bound(errors, "at most", PRINTED_SPAN, SQUARED_ERROR)
     return noted(vacuous_if(untrained <= PRINTED_SPAN, trivial, finding), note)
 

@@ -101,7 +101,7 @@ CHECKS = (
                 why="A unit that never opens zeroes all signals, large ones too: no sign of a threshold.",
             ),
         ),
-        reading="Small: below 1/(2 sqrt(k)) in every feature; zeroed: the share that reaches the output falls "
-        f"at least like d^-{LEAST:g} for k = d^{SPARSITY:g}, half of the exponent of k/d.",
+        reading="Small: below 1/(2 sqrt(k)) in every feature; zeroed: the share that reaches the output "
+        f"falls at least like d^-{LEAST:g} for k = d^{SPARSITY:g}, half of the exponent of k/d.",
     ),
 )

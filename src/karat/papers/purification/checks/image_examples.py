@@ -9,8 +9,14 @@ from karat.papers.purification.experiments.alexnet import (
 )
 from karat.papers.purification.experiments.freezing import FREEZING, FreezingConfig, FreezingResult
 from karat.papers.purification.experiments.image_codes import CodeCurve
-from karat.papers.purification.experiments.image_measures import FeatureMeasures, Lottery, Participation
-from karat.papers.purification.experiments.image_setting import ScoreLists, Scores
+from karat.papers.purification.experiments.image_measures import (
+    FeatureMeasures,
+    Lottery,
+    Participation,
+    StagesResult,
+    ViewsResult,
+)
+from karat.papers.purification.experiments.image_setting import ImageResult, ScoreLists, Scores
 from karat.papers.purification.experiments.layer_angles import LayerAngles
 from karat.papers.purification.experiments.resnet_pictures import (
     RESNET_PICTURES,
@@ -29,7 +35,7 @@ ALEXNET_CONFIG: AlexnetConfig = ALEXNET.preset("full").config
 RESNET_CONFIG: ResnetPicturesConfig = RESNET_PICTURES.preset("full").config
 """The paper's own settings."""
 
-_IMAGES = {"images": "cifar10", "fallback": False, "trained_on": 50_000, "tested_on": 10_000}
+_IMAGES = vars(ImageResult(images="cifar10", fallback=False, trained_on=50_000, tested_on=10_000))
 _FRAGILE = Scores(accuracy=0.94, attacker=0.0, strong=0.0)
 _ROBUST = Scores(accuracy=0.66, attacker=0.43, strong=0.4)
 
@@ -108,8 +114,14 @@ def table1_row(mode: str, *, robust: float = 0.0) -> Trained:
 
 
 def _table1() -> Table1Result:
-    rows = {mode: table1_row(mode) for mode in PRINTED}
-    return Table1Result(**_IMAGES, layers=["stages.2.2.second"], radii=[], **rows)
+    return Table1Result(
+        **_IMAGES,
+        layers=["stages.2.2.second"],
+        radii=[],
+        clean=table1_row("clean"),
+        from_clean=table1_row("from_clean"),
+        from_random=table1_row("from_random"),
+    )
 
 
 def features(roughness: float, waves: float) -> FeatureMeasures:
@@ -133,32 +145,33 @@ def participation(waves: float, leading: float) -> Participation:
 
 
 _DENSITY = Density(participation=100.0, k90=50.0, leading=0.4)
-_STAGES = {
-    "activity": {"clean": [[0.5, 0.5], [0.3, 0.3]], "robust": [[0.3, 0.3]]},
-    "clean": _FRAGILE,
-    "robust": _ROBUST,
-}
-_VIEWS = {
-    "seen": 2,
-    "seen_right": 2,
-    "density": {
+_STAGES = StagesResult(
+    **_IMAGES,
+    activity={"clean": [[0.5, 0.5], [0.3, 0.3]], "robust": [[0.3, 0.3]]},
+    clean=_FRAGILE,
+    robust=_ROBUST,
+)
+_VIEWS = ViewsResult(
+    seen=2,
+    seen_right=2,
+    density={
         name: dict.fromkeys(("pixels", "dct", "pca"), _DENSITY)
         for name in ("clean_delta", "robust_delta", "image", "noise")
     },
-    "participation": {
+    participation={
         "clean_delta": participation(200.0, 0.3),
         "robust_delta": participation(100.0, 0.5),
         "image": participation(30.0, 0.9),
     },
-    "shown": {},
-    "shown_deltas": {},
-    "ascent": {
+    shown={},
+    shown_deltas={},
+    ascent={
         f"{net}|{layer}": features(*measures)
         for layer in ("middle", "last")
         for net, measures in (("clean", (3.0, 300.0)), ("robust", (1.0, 100.0)))
     },
-    "ascent_pictures": {},
-}
+    ascent_pictures={},
+)
 
 
 def curves(**counts: float) -> dict[str, CodeCurve]:
@@ -201,9 +214,8 @@ def _alexnet() -> AlexnetResult:
         forgotten=0.1,
     )
     return AlexnetResult(
-        **_IMAGES,
-        **_STAGES,
-        **_VIEWS,
+        **vars(_STAGES),
+        **vars(_VIEWS),
         filters={},
         filter_roughness={name: [value] * 2 for name, value in rough.items()},
         filter_low={},
@@ -223,4 +235,4 @@ def _alexnet() -> AlexnetResult:
 
 THETA_RESULT, FREEZING_RESULT, TABLE1_RESULT = _theta(), _freezing(), _table1()
 ALEXNET_RESULT = _alexnet()
-RESNET_RESULT = ResnetPicturesResult(**_IMAGES, **_STAGES, **_VIEWS, image_roughness=0.5, image_low=0.9)
+RESNET_RESULT = ResnetPicturesResult(**vars(_STAGES), **vars(_VIEWS), image_roughness=0.5, image_low=0.9)

@@ -15,8 +15,8 @@ from karat.study.run import Run, by_setting
 C = TypeVar("C", bound=ImageSetting)
 R = TypeVar("R", bound=ImageResult)
 
-ALEXNET_WHOLE, RESNET34 = "alexnet:1", "wrn:34:1"
-"""The paper's nets: Section 8.2's ResNet-34 has 31 convolutions, which the other nets of that name have not."""
+ALEXNET_WHOLE, RESNET34, WIDE = "alexnet:1", "wrn:34:1", "wrn:28:10"
+"""The paper's nets: its ResNet-34 has 31 convolutions (Section 8.2), other nets of that name have not."""
 
 LESS = 0.9
 """'Smoother', 'sparser', 'fewer' is read as a tenth less: a smaller change could not be seen in a picture."""
@@ -96,18 +96,19 @@ def every_setting(runs: Sequence[Run[C, R]], judge: Callable[[Sequence[Run[C, R]
     return all_of(*map(judge, by_setting(runs)))
 
 
-def without_training(experiment: Experiment[C, R], why: str) -> Control:
+def without_training(experiment: Experiment[C, R], why: str, **sizes: Any) -> Control:
     """The control whose rates are next to nothing, at the tiny size: the net stays what it was drawn as.
 
     Args:
         experiment: whose smallest setting is changed.
         why: the statement should not hold there.
+        sizes: other settings that the check needs, such as attackers.
     """
-    return _tiny_control(experiment, "no training", "training", why, lr=1e-9, robust_lr=1e-9)
+    return _tiny_control(experiment, "no training", "training", why, lr=1e-9, robust_lr=1e-9, **sizes)
 
 
 def without_attack(experiment: Experiment[C, R], why: str, **attack: Any) -> Control:
-    """The control whose attackers have no room, at the tiny size: adversarial training is more clean training.
+    """The control whose attackers have no room, at the tiny size: adversarial training is clean training.
 
     Args:
         experiment: whose smallest setting is changed.
@@ -125,7 +126,7 @@ def _tiny_control(experiment: Experiment[C, R], name: str, removes: Any, why: st
 _LABELS = {
     ALEXNET_WHOLE: "AlexNet of width 1",
     RESNET34: "ResNet-34 with 31 convolutions",
-    "wrn:28:10": "WRN-28-10",
+    WIDE: "WRN-28-10",
 }
 
 

@@ -1,4 +1,4 @@
-"""Checks of what the figures show: filters, perturbations, activity, tickets, feature pictures."""
+"""Checks of pictures of residual nets: activity, perturbations, features of deep layers."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -6,20 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from karat.papers.purification.checks.codes import PRINTED_SHARE, span, sparse_codes, sparse_inputs
 from karat.papers.purification.checks.image_examples import (
-    ALEXNET_CONFIG,
-    ALEXNET_RESULT,
     RESNET_CONFIG,
     RESNET_RESULT,
-    curves,
     features,
     participation,
 )
 from karat.papers.purification.checks.image_records import (
-    ALEXNET_WHOLE,
     LESS,
     RESNET34,
+    WIDE,
     all_images,
     every_setting,
     paper_runs,
@@ -28,101 +24,22 @@ from karat.papers.purification.checks.image_records import (
     without_attack,
     without_training,
 )
-from karat.papers.purification.experiments.alexnet import ALEXNET, AlexnetConfig, AlexnetResult
-from karat.papers.purification.experiments.image_measures import FeatureMeasures, Lottery, Participation
+from karat.papers.purification.experiments.image_measures import FeatureMeasures, Participation
 from karat.papers.purification.experiments.resnet_pictures import (
     RESNET_PICTURES,
     ResnetPicturesConfig,
     ResnetPicturesResult,
 )
 from karat.study.check import Check
+from karat.study.control import Control
 from karat.study.finding import RATIO, Finding, Unit
 from karat.study.hypothesis import Condition, is_so
-from karat.study.judging import all_of, bound, noted, vacuous_if
+from karat.study.judging import all_of, bound, noted
 from karat.study.run import Run, Runs, examples
 
-AlexnetRuns = Sequence[Run[AlexnetConfig, AlexnetResult]]
 ResnetRuns = Sequence[Run[ResnetPicturesConfig, ResnetPicturesResult]]
 
-WIDE = "wrn:28:10"
-"""The net of Figure 5."""
-
-REMEMBERED = 0.2**2
-"""Share of a filter's energy along its start above which theta(w0, w) exceeds the 0.2 of the principle."""
-
-RANK = Unit("rank among all starts", 0.0, 1.0)
-
-
-def filters(runs: AlexnetRuns) -> Finding:
-    r"""Judge the mean roughness of robust filters over that of clean ones, and of those trained on clean.
-
-    .. math:: \operatorname{rough}(w) = \sum |\nabla w|^2 / \|w\|^2.
-
-    More clean training smooths filters as well, so robust ones must be smoother than these, too.
-    """
-    return every_setting(paper_runs(runs, ALEXNET_WHOLE), _smoother)
-
-
-def _smoother(runs: AlexnetRuns) -> Finding:
-    rough = [
-        {name: float(np.mean(values)) for name, values in run.result.filter_roughness.items()} for run in runs
-    ]
-    findings = [
-        bound([nets["robust"] / nets[other] for nets in rough], "at most", LESS, RATIO)
-        for other in ("clean", "continued")
-    ]
-    clean, robust, continued = (
-        np.mean([nets[name] for nets in rough]) for name in ("clean", "robust", "continued")
-    )
-    config = runs[0].config
-    note = (
-        f"Weight decay {config.weight_decay:g}, rate {config.lr:g}: roughness {clean:.2f} to {robust:.2f}, "
-        f"without attacker {continued:.2f}; {_forgotten_start(runs)}."
-    )
-    return noted(all_of(*findings), note)
-
-
-def _forgotten_start(runs: AlexnetRuns) -> str:
-    """How much of the smoothing is a forgotten start, which the theory's mixtures do not depend on."""
-    left = [run.result.leftover_robust for run in runs]
-    before, after = np.mean([(each.energy_before, each.energy_after) for each in left], axis=0)
-    cosine, share = np.mean([each.cosine for each in left]), np.mean([each.forgotten for each in left])
-    fall = "there is no fall" if np.isnan(share) else f"{share:.0%} of the fall is the start being forgotten"
-    return (
-        f"along the own start {before:.0%} then {after:.0%} of the energy, cos(w'-w, w0) {cosine:.2f}; {fall}"
-    )
-
-
-def tickets(runs: AlexnetRuns) -> Finding:
-    """Judge the rank of a filter's start among all starts in correlation with the feature it ends at.
-
-    A filter that still contains its start is correlated with it whatever it has learned: no ticket to see.
-    """
-    return every_setting(paper_runs(runs, ALEXNET_WHOLE), _leading)
-
-
-def _leading(runs: AlexnetRuns) -> Finding:
-    ranks = [float(np.mean(run.result.lottery.first_ranks)) for run in runs]
-    kept = float(np.mean([run.result.leftover_robust.energy_before for run in runs]))
-    start, other = (
-        np.mean([cosines[0] for cosines in per_run])
-        for per_run in (
-            [run.result.lottery.own for run in runs],
-            [run.result.lottery.others for run in runs],
-        )
-    )
-    note = (
-        "Rank: share of the other filters whose start is less correlated with a feature than the start of "
-        f"the filter that ends there, 1/2 by chance. Cosine at the start {start:.3f}, others {other:.3f}; "
-        f"{kept:.1%} of the energy of clean filters lies along their start."
-    )
-    trivial = "the filters still hold their start, so that the lead may be nothing but that memory."
-    finding = bound(ranks, "at least", LUCKY, RANK)
-    return noted(vacuous_if(kept > REMEMBERED, trivial, finding), note)
-
-
-LUCKY = 0.75
-"""A lead at the start is read as a rank half-way between chance and the best of all."""
+GAINED_SHARE = Unit("gain in the share of leading components", -1.0, 1.0)
 
 
 def activity(runs: ResnetRuns) -> Finding:
@@ -168,9 +85,6 @@ def _sparser_deltas(runs: ResnetRuns) -> Finding:
         f"principal components: {in_components}. In pixels: {in_pixels}."
     )
     return noted(finding, note, _accuracies(runs))
-
-
-GAINED_SHARE = Unit("gain in the share of leading components", -1.0, 1.0)
 
 
 def _of_deltas(
@@ -241,12 +155,8 @@ def _accuracies(runs: ResnetRuns) -> str:
     return f"Accuracies: {', '.join(texts)}."
 
 
-def _whole_alexnet(config: AlexnetConfig) -> list[Condition]:
-    return [*paper_settings(config, ALEXNET_WHOLE), smoothed_attacker(config.attacker)]
-
-
-def _clean_alexnet(config: AlexnetConfig) -> list[Condition]:
-    return paper_settings(config, ALEXNET_WHOLE)
+def _wide_net(config: ResnetPicturesConfig) -> list[Condition]:
+    return paper_settings(config, WIDE)
 
 
 def _resnet34(config: ResnetPicturesConfig) -> list[Condition]:
@@ -255,60 +165,27 @@ def _resnet34(config: ResnetPicturesConfig) -> list[Condition]:
 
 def _towards(background: str) -> Callable[[ResnetPicturesConfig], list[Condition]]:
     def conditions(config: ResnetPicturesConfig) -> list[Condition]:
+        steps = "2000 raw" if config.paper_ascent else config.ascent_steps
         drawn = config.paper_ascent and config.background == background
-        how = f"here {'2000' if config.paper_ascent else config.ascent_steps} towards {config.background}"
-        return [*_resnet34(config), is_so(f"fn 16: 2000 raw steps towards {background}", drawn, how)]
+        name = f"fn 16: 2000 raw steps towards {background}"
+        return [*_resnet34(config), is_so(name, drawn, f"here {steps} towards {config.background}")]
 
     return conditions
 
 
-def _wide_net(config: ResnetPicturesConfig) -> list[Condition]:
-    return paper_settings(config, WIDE)
+_UNTRAINED = without_training(RESNET_PICTURES, "A net that stays as it was drawn has learned no features.")
+_NO_ATTACK = without_attack(RESNET_PICTURES, "More clean training removes no mixtures.", attacker="linf:0@1")
 
 
-Evaluate = Callable[[Runs[Any, Any]], Finding]
-
-_ALEXNET_CONTROLS = {
-    "training": without_training(ALEXNET, "Filters that stay as they were drawn have learned nothing."),
-    "attack": without_attack(ALEXNET, "More clean training removes no mixtures.", attacker="l2:0"),
-}
-_RESNET_CONTROLS = {
-    "training": without_training(
-        RESNET_PICTURES, "A net that stays as it was drawn learns no sparse features."
-    ),
-    "attack": without_attack(
-        RESNET_PICTURES, "More clean training removes no mixtures.", attacker="linf:0@1"
-    ),
-}
-
-
-def _alexnet(
-    item: str, evaluate: Evaluate, removed: str, violated: dict[str, Any], reading: str, **more: Any
-) -> Check[AlexnetConfig, AlexnetResult]:
-    """A check on AlexNet's runs whose violating example differs in some values from the wanted one."""
-    return Check(
-        claim_id=f"purification.{item}",
-        experiment=ALEXNET,
-        evaluate=evaluate,
-        conditions=more.pop("conditions", _whole_alexnet),
-        observed=all_images,
-        satisfied=examples((_PAPER_RATES, ALEXNET_RESULT)),
-        violated=examples((_PAPER_RATES, replace(ALEXNET_RESULT, **violated))),
-        controls=(_ALEXNET_CONTROLS[removed],),
-        reading=reading,
-        **more,
-    )
-
-
-def _resnet(
+def _check(
     item: str,
-    evaluate: Evaluate,
-    removed: str,
+    evaluate: Callable[[Runs[ResnetPicturesConfig, ResnetPicturesResult]], Finding],
+    control: Control,
     violated: dict[str, Any],
     reading: str,
     conditions: Callable[[ResnetPicturesConfig], list[Condition]],
 ) -> Check[ResnetPicturesConfig, ResnetPicturesResult]:
-    """The same on the runs of residual nets."""
+    """A check whose violating example differs in some values from the satisfying one."""
     return Check(
         claim_id=f"purification.{item}",
         experiment=RESNET_PICTURES,
@@ -317,15 +194,11 @@ def _resnet(
         observed=all_images,
         satisfied=examples((RESNET_CONFIG, RESNET_RESULT)),
         violated=examples((RESNET_CONFIG, replace(RESNET_RESULT, **violated))),
-        controls=(_RESNET_CONTROLS[removed],),
+        controls=(control,),
         reading=reading,
     )
 
 
-_PAPER_RATES = replace(ALEXNET_CONFIG, lr=0.02, weight_decay=5e-4)
-_ROUGH = {"filter_roughness": ALEXNET_RESULT.filter_roughness | {"robust": [2.5, 2.5]}}
-_CHANCE = {"lottery": Lottery(own=[0.0, 1.0], others=[0.0, 0.0], rank=[0.5, 1.0], first_ranks=[0.5, 0.5])}
-_UNSPANNED = {"span": ALEXNET_RESULT.span | {"clean_delta|robust": 1e-3}}
 _BUSIER = {"activity": {"clean": [[0.3, 0.3], [0.5, 0.5]], "robust": [[0.5, 0.5]]}}
 _DENSER = {"participation": RESNET_RESULT.participation | {"robust_delta": participation(300.0, 0.2)}}
 _ROUGHER = {
@@ -333,85 +206,40 @@ _ROUGHER = {
 }
 
 CHECKS = (
-    _alexnet(
-        "fig1",
-        filters,
-        "attack",
-        _ROUGH,
-        "Purer is read as smoother by a tenth: sum |grad u|^2 of unit filters, against clean filters and "
-        "against the same epochs without attacker. Forgotten: the share of the fall that vanishes when each "
-        "filter's own start is projected out; the theory's mixtures do not depend on it.",
-        headline=True,
-    ),
-    _alexnet(
-        "fig4",
-        sparse_inputs,
-        "training",
-        {"curves": curves(image_robust=900)},
-        "Convolutional Lasso with unit atoms, 4/3 per pixel value as in the paper, at relative squared error "
-        "0.1: a sparsity says nothing without an error, and the paper states none.",
-        reported=PRINTED_SHARE,
-    ),
-    _alexnet(
-        "fig8",
-        tickets,
-        "training",
-        _CHANCE,
-        "A feature is the direction a filter ends at. An initial lead: the start of the filter that ends there "
-        "has a mean rank of 3/4 among all starts. Vacuous where more than 4% of the filters' energy, theta = "
-        "0.2, lies along their start.",
-        conditions=_clean_alexnet,
-    ),
-    _alexnet(
-        "fig12",
-        sparse_codes,
-        "training",
-        {"curves": curves(robust_delta_robust=250)},
-        "A tenth fewer non-zero coefficients at relative squared error 0.1; images with mean zero per channel, "
-        "perturbations rescaled to their images.",
-    ),
-    _alexnet(
-        "rem8.2",
-        span,
-        "training",
-        _UNSPANNED,
-        "Relative squared error; the paper does not say of what its regression error is a share. Vacuous where "
-        "the untrained filters span as well. AlexNet only.",
-        reported="< 5e-5 (AlexNet), < 1e-9 (ResNet)",
-    ),
-    _resnet(
+    _check(
         "fig5",
         activity,
-        "training",
+        _UNTRAINED,
         _BUSIER,
-        "Active: positive pre-activation, over images, places and channels; falls is read as by a tenth, mean "
-        "over rectifiers. AlexNet's activity is drawn with its own pictures.",
+        "Active: positive pre-activation, over images, places and channels; falls is read as by a tenth, "
+        "mean over rectifiers. AlexNet's activity is drawn with its own pictures.",
         _wide_net,
     ),
-    _resnet(
+    _check(
         "fig6",
         waves_of_features,
-        "attack",
+        _NO_ATTACK,
         _ROUGHER,
-        "Dense is read as many waves, the participation ratio of the cosine coefficients; lost: a tenth fewer. "
-        "It measures smoothness, not meaning.",
+        "Dense is read as many waves, the participation ratio of the cosine coefficients; lost: a tenth "
+        "fewer. It measures smoothness, not meaning.",
         _towards("black"),
     ),
-    _resnet(
+    _check(
         "fig7",
         deltas,
-        "attack",
+        _NO_ATTACK,
         _DENSER,
-        "Dense is read in waves, a tenth fewer, and in the data's principal components, no smaller share in the "
-        "leading ones; not in pixels, as density is a statement about a basis of the data. l2 radius 1.",
+        "Dense is read in waves, a tenth fewer, and in the data's principal components, no smaller share in "
+        "the leading ones; not in pixels, as density is a statement about a basis of the data. l2 radius 1.",
         _resnet34,
     ),
-    _resnet(
+    _check(
         "fig10",
         smooth_features,
-        "attack",
+        _NO_ATTACK,
         _ROUGHER,
-        "Smoother by a tenth; footnote 16 prints no step size. Whether a picture shows a thing is for the eye.",
+        "Smoother by a tenth; footnote 16 prints no step size. Whether a picture shows a thing is for the "
+        "eye.",
         _towards("grey"),
     ),
 )

@@ -85,8 +85,8 @@ DENSE_SIGNAL = Experiment(
         )
         for scale, points, seeds in (
             ("tiny", _sizes(50, 100, 200), 2),
-            ("quick", _sizes(100, 400, 1600), 3),
-            ("full", _sizes(100, 400, 1600, 4000), 10),
+            ("quick", _sizes(100, 300, 900), 3),
+            ("full", _sizes(100, 300, 900, 2700), 10),
         )
     },
     run=run,
