@@ -192,8 +192,8 @@ def _ascent(run: AlexnetRun | ResnetRun) -> Picture:
     how = "2000 raw steps (footnote 16)" if run.config.paper_ascent else "normalised steps"
     caption = (
         "Inputs that excite the middle neuron of a channel most, by gradient ascent from one noise image "
-        f"pulled to {run.config.background} ({how}); the channels with the longest clean filters, the same in "
-        "both nets, contrast stretched alike for each. Smoother is not yet meaningful: judge by eye."
+        f"pulled to {run.config.background} ({how}); the channels with the longest clean filters, the same "
+        "in both nets, contrast stretched alike for each. Smoother is not yet meaningful: judge by eye."
     )
     behind = ", on black" if run.config.background == "black" else ""
     return Picture(f"Feature pictures ({net_name(run.config)}{behind})", caption, figure)
