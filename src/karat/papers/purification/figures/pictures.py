@@ -70,10 +70,14 @@ def draw_resnet(runs: Sequence[ResnetRun]) -> list[Picture]:
     if not runs:
         return []
     firsts = [group[0] for group in by_setting(runs)]
-    # Other settings differ in their net or in the colour behind their feature pictures.
-    further = [picture for run in firsts[1:] for picture in (_ascent(run), draw_activity([run]))]
-    first = firsts[0]
-    return [_perturbations(first), draw_density([first]), _ascent(first), draw_activity([first]), *further]
+    # Some settings differ only in the colour behind their feature pictures.
+    nets = {run.config.network: run for run in reversed(firsts)}
+    return [
+        _perturbations(firsts[0]),
+        draw_density(firsts[:1]),
+        *map(_ascent, firsts),
+        *(draw_activity([run]) for run in reversed(nets.values())),
+    ]
 
 
 def _filters(runs: Sequence[AlexnetRun]) -> Picture:
