@@ -7,12 +7,14 @@ import torch
 
 from karat.data import SparseCode
 from karat.lab.execute import execute
+from karat.papers.purification.checks.dense_signal import CHECKS
 from karat.papers.purification.experiments.dense_signal import DENSE_SIGNAL, DenseSignalConfig
 from karat.study.claim import judge_claim
 from karat.study.experiment import cells
-from karat.study.registry import CHECKS, get_statement
+from karat.study.plan import control_cells
+from karat.study.registry import get_statement
 
-CHECK = CHECKS["purification.fig3"]
+(CHECK,) = CHECKS
 
 
 def shares(**settings):
@@ -20,15 +22,20 @@ def shares(**settings):
     return DENSE_SIGNAL.run(config, torch.Generator().manual_seed(0))
 
 
-def judged(**settings):
-    records = [execute(cell, show_traceback=True) for cell in cells(DENSE_SIGNAL, "tiny", None, settings)]
-    return judge_claim(get_statement(CHECK.claim_id), CHECK, records, "tiny")
+def judged(seeds=3, **settings):
+    planned = cells(DENSE_SIGNAL, "tiny", seeds, settings)
+    records = [execute(cell, show_traceback=True) for cell in planned]
+    controls = {
+        control.name: [execute(cell) for cell in control_cells(CHECK, control, "tiny")]
+        for control in CHECK.controls
+    }
+    return judge_claim(get_statement(CHECK.claim_id), CHECK, records, "tiny", controls)
 
 
 @pytest.mark.parametrize("level", [0.1, 0.9])
 def test_without_noise_exactly_the_units_of_non_zero_codes_pass_the_signal_on(level):
     """200,000 codes: the share is within 4 standard deviations of P(z != 0), false alarm below 1e-4."""
-    rate = SparseCode(k=16, D=400).expected_support / 400
+    rate = SparseCode(k=14, D=400).expected_support / 400
     found = shares(sigma_x=0.0, level=level)
     assert found.linear == pytest.approx(1)
     assert abs(found.relu - rate) < 4 * (rate * (1 - rate) / (500 * 400)) ** 0.5
@@ -44,24 +51,25 @@ def test_a_relu_without_bias_is_a_linear_unit():
     assert found.relu == found.linear
 
 
-def test_the_figure_holds_at_its_own_settings():
+def test_the_figure_holds_at_its_own_settings_and_not_in_its_controls():
     claim = judged()
     assert claim.verdict == "holds"
-    assert claim.measured < 0.1
+    assert claim.measured < -0.5
     assert claim.hypotheses_unmet == ()
+    assert [outcome.holds for outcome in claim.controls] == [False, False]
 
 
-@pytest.mark.parametrize("settings", [{"bias": 0.0}, {"sigma_x": 20.0}])
-def test_it_fails_without_bias_and_under_noise_as_large_as_the_threshold(settings):
+@pytest.mark.parametrize("settings", [{"bias": 0.0}, {"bias": 10.0}, {"sigma_x": 20.0}])
+def test_it_fails_without_bias_with_shut_units_and_under_noise_as_large_as_the_threshold(settings):
     assert judged(**settings).verdict == "fails"
 
 
 def test_codes_that_are_not_sparse_are_out_of_regime():
-    assert judged(k=30).hypotheses_unmet == ("Asm 2.1: k <= d^0.499",)
+    assert judged(k=24, seeds=1).verdict == "out of regime"
 
 
 def test_signals_above_the_threshold_alone_judge_nothing():
-    assert judged(level=2.0).verdict == "inconclusive"
+    assert judged(level=2.0, seeds=1).verdict == "inconclusive"
 
 
 @pytest.mark.parametrize(

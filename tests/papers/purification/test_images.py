@@ -1,4 +1,4 @@
-"""Deep image experiments: frozen layers, checkpoints of cells, verdicts on known numbers, the table."""
+"""Deep image experiments: frozen layers, checkpoints of cells, settings, the table."""
 
 import math
 from dataclasses import replace
@@ -7,31 +7,20 @@ import pytest
 import torch
 
 from karat.nets.networks import build_network
-from karat.papers.purification.checks.angles import (
-    PRINTED_EXPONENT,
-    angles,
-    frozen,
-    layer_angles,
-    layer_by_layer,
-)
-from karat.papers.purification.checks.images import attackers, table
-from karat.papers.purification.experiments.freezing import FREEZING, FreezingResult, frozen_below
+from karat.papers.purification.experiments.freezing import FREEZING, frozen_below
 from karat.papers.purification.experiments.image_setting import (
     CERTIFIED_AT,
-    ScoreLists,
-    Scores,
     load,
     source_or_digits,
 )
-from karat.papers.purification.experiments.layer_angles import LayerAngles, clean_pairs, turned
+from karat.papers.purification.experiments.layer_angles import clean_pairs, turned
 from karat.papers.purification.experiments.layer_angles import layer_angles as measured_angles
 from karat.papers.purification.experiments.table1 import TABLE1, Table1Result, Trained, TrainedOnNoise
-from karat.papers.purification.experiments.theta import THETA, ThetaResult
+from karat.papers.purification.experiments.theta import THETA
 from karat.papers.purification.printed_table1 import ATTACKERS, PRINTED, reported_text
 from karat.report.summary_table import table_of
 from karat.study.config import config_to_json
 from karat.study.record import Record, cell_generator
-from karat.study.registry import CHECKS
 from karat.study.result import from_values, to_values, undefined_values
 from karat.study.run import Run
 
@@ -136,105 +125,14 @@ def test_a_filter_that_does_not_turn_has_angle_one_and_a_dead_one_is_left_out():
     assert (found.pairs_small, clean_pairs([clean]).large) == ([1.0], [0.0])
 
 
-def _layer_angles(layers):
-    """Angles as the principle wants them, at every layer."""
-    means = {"chance": 0.02, "start_clean": 0.1, "start_robust": 0.1, "clean_robust": 0.95, "pairs": 0.1}
-    shares = {f"{name}_small": 1.0 for name in ("start_clean", "start_robust", "pairs")}
-    shares |= {"clean_robust_small": 0.0, "clean_robust_large": 1.0}
-    shares |= {"start_clean_large": 0.0, "start_robust_large": 0.0}
-    lists = {name: [value] * layers for name, value in (means | shares).items()}
-    return vars(LayerAngles(**lists, live=[10, 8], filters=[10] * layers))
-
-
-def _angles(exponent, **changes):
-    result = ThetaResult(
-        **IMAGES,
-        **_layer_angles(2),
-        layers=["conv1", "conv2"],
-        clean_control=[0.98, 0.99],
-        clean_control_small=[0.0, 0.0],
-        clean_control_large=[1.0, 1.0],
-        start_clean_all=[0.1, 0.1],
-        decay_exponent=exponent,
-        clean_curve=[],
-        robust_curve=[],
-        control_curve=[],
-        robust_curve_accuracy=[],
-        clean=Scores(accuracy=0.5, attacker=0.1, strong=0.04),
-        robust=Scores(accuracy=0.4, attacker=0.3, strong=0.2),
-        control=Scores(accuracy=0.5, attacker=0.1, strong=0.04),
-    )
-    wanted = {"start_clean_small": [1.0, 0.9], "pairs_small": [0.8, 0.6]}
-    return Run(replace(TINY, source="cifar10"), replace(result, **(wanted | changes)), 0)
-
-
-def test_angles_hold_only_if_every_clause_holds_at_every_layer():
-    assert angles([_angles(8.0)]).verdict == "holds"
-    assert angles([_angles(8.0)]).measured == 0.6
-    for clause in ("start_clean_small", "start_robust_small", "clean_robust_large", "pairs_small"):
-        assert angles([_angles(8.0, **{clause: [0.9, 0.4]})]).verdict == "fails"
-
-
-def test_runs_that_disagree_leave_the_angles_open():
-    short = _angles(0.5, start_clean_small=[0.1, 0.1])
-    both = angles([short, _angles(8.0)])
-    assert (both.verdict, both.measured) == ("inconclusive", 0.1)
-    assert "0.10 0.60" in both.caveat
-    assert angles([short]).verdict == "fails"
-    assert pytest.approx(1.6, abs=0.05) == PRINTED_EXPONENT
-
-
-def _stage(*strong):
-    return ScoreLists(accuracy=[0.4] * len(strong), attacker=list(strong), strong=list(strong))
-
-
-def _freezing(**changes):
-    result = FreezingResult(
-        **IMAGES,
-        **_layer_angles(2),
-        stage1=Scores(accuracy=0.4, attacker=0.2, strong=0.2),
-        stage2=_stage(0.05, 0.0),
-        stage3=_stage(0.2, 0.2),
-        frozen_tensors=[0, 4],
-        frozen_unchanged=[True, True],
-        pairs_large=[0.0, 0.0],
-    )
-    settings = {"layers": ("conv1", "conv3"), "source": "cifar10", "attacked": 500}
-    config = replace(FREEZING.preset("tiny").config, **settings)
-    return Run(config, replace(result, **changes), 0)
-
-
-def test_zero_after_stage_two_is_asked_only_where_something_is_frozen():
-    assert frozen([_freezing()]).verdict == "holds"
-    finding = frozen([_freezing(stage2=_stage(0.05, 0.16))])
-    assert (finding.verdict, finding.measured) == ("fails", 0.16)
-    with pytest.raises(ValueError, match="frozen tensors changed"):
-        frozen([_freezing(frozen_unchanged=[True, False])])
-
-
-def test_layers_purify_if_robustness_returns_and_filters_stay():
-    assert layer_by_layer([_freezing()]).verdict == "holds"
-    assert layer_by_layer([_freezing(stage3=_stage(0.2, 0.0))]).verdict == "fails"
-    close = _freezing(stage2=_stage(0.05, 0.1), stage3=_stage(0.2, 0.11))
-    assert layer_by_layer([close]).verdict == "inconclusive"
-    assert layer_by_layer([_freezing(clean_robust_large=[1.0, 0.2])]).verdict == "fails"
-
-
-def test_the_angles_of_the_layers_drawn_anew_are_those_of_the_caption():
-    shares = {"start_clean_small": [0.2, 0.9], "start_robust_small": [0.2, 0.9], "pairs_small": [0.2, 0.7]}
-    finding = layer_angles([_freezing(**shares)])
-    assert (finding.verdict, finding.measured) == ("holds", 0.7)  # nothing is frozen below the first layer
-    assert layer_angles([_freezing(**shares | {"pairs_small": [0.9, 0.4]})]).verdict == "fails"
-
-
-@pytest.mark.parametrize("item", ["fig2.resnet", "sec8.2.frozen", "fig11"])
-def test_another_net_and_another_attacker_are_unmet(item):
-    run = _freezing()
-    small = replace(run, config=replace(run.config, network="alexnet:0.25", attacker="l2:1"))
-    assert CHECKS[f"purification.{item}"].hypotheses(small) == [
-        "Sec 8: ResNet-34, here alexnet:0.25",
-        "Sec 8.2: attacker l2(1, 0.25), here l2:1",
-    ]
+def test_stage_three_stops_once_the_accuracies_of_stage_one_are_back():
+    config = replace(FREEZING.preset("tiny").config, last_epochs=3, layers=("stem",))
+    whole = FREEZING.run(config, cell_generator(0))
+    stopped = FREEZING.run(replace(config, stop=True), cell_generator(0))
+    assert (whole.stage3_epochs, stopped.stage3_epochs) == ([3], [1])
+    assert (stopped.stage1, stopped.stage2) == (whole.stage1, whole.stage2)
+    assert stopped.stage3.accuracy[0] >= stopped.stage1.accuracy
+    assert stopped.stage3.attacker[0] >= stopped.stage1.attacker
 
 
 def _trained(kind=Trained, *, strong, theta=((0.99, 0.98), (0.97, 0.95)), first=0.6):
@@ -287,34 +185,6 @@ def test_every_training_has_its_own_names_in_a_record():
     assert again.clean == run.result.clean
     assert math.isnan(again.noise.strong[0])
     assert set(undefined_values(Table1Result)) == {"noise_accuracy", "noise_attacker", "noise_strong"}
-
-
-def test_the_table_is_judged_by_its_order_and_says_when_clean_nets_are_not_at_zero():
-    finding = table([_table()])
-    assert finding.verdict == "holds"
-    assert finding.measured == pytest.approx(0.3)
-    assert "Clean nets are not at 0.0% here." in finding.caveat
-    assert "noise only 0.100 (0.500)" in finding.caveat
-    assert "certified at radius 0.25 for linf:8: clean 0.40" in finding.caveat
-    assert table([_table(from_random=_trained(strong=(0.35, 0.0)))]).verdict == "fails"
-    assert table([_table(from_random=_trained(strong=(0.06, 0.31)))]).verdict == "inconclusive"
-
-
-def test_attackers_are_judged_by_the_robustness_gained_while_filters_stay():
-    strong = _table(names=("l2:0.5:0.12", "l2:1:0.25"))
-    assert attackers([_table(), strong]).verdict == "holds"
-    assert attackers([_table()]).verdict == "inconclusive"  # two of four attackers
-    far = _table(from_clean=_trained(strong=(0.4, 0.3), theta=((0.99, 0.7), (0.9, 0.6))))
-    assert attackers([far, strong]).verdict == "fails"
-    nothing = _table(from_clean=_trained(strong=(0.05, 0.0)))
-    assert attackers([nothing, strong]).verdict in ("fails", "inconclusive")
-
-
-def test_the_order_of_attackers_is_noted():
-    assert "The larger of two radii turns filters more." in attackers([_table()]).caveat
-    other = attackers([_table(names=("linf:8", "linf:4"))]).caveat
-    assert "The larger of two radii does not always turn filters more." in other
-    assert "No two radii" in attackers([_table(names=("linf:8", "l2:1:0.25"))]).caveat
 
 
 def test_all_twelve_printed_cells_are_reported():

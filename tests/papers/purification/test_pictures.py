@@ -1,4 +1,4 @@
-"""What the image experiments measure, how pictures are kept, and what the checks make of made-up records."""
+"""What the image experiments measure, and how pictures are kept."""
 
 import math
 from dataclasses import replace
@@ -24,14 +24,11 @@ from karat.papers.purification.experiments.resnet_pictures import deep_layers
 from karat.papers.purification.experiments.trained_pair import right_first
 from karat.probes.lasso import lasso_path
 from karat.probes.reconstruction import as_targets
-from karat.study.claim import judge_claim
 from karat.study.drawing.mosaic import signed, sorted_by_size, tiled
 from karat.study.experiment import cells
 from karat.study.quantised import quantise, restore
-from karat.study.record import Record
-from karat.study.registry import CHECKS, EXPERIMENTS, get_statement
+from karat.study.registry import EXPERIMENTS
 from karat.study.result import undefined_values
-from karat.study.run import Run
 
 
 def generator(seed: int = 0) -> torch.Generator:
@@ -172,159 +169,3 @@ def test_same_seed_gives_the_same_pictures():
     small = {"n": 64, "test": 40, "attacked": 4, "steps": 1, "restarts": 0, "ascent_steps": 1}
     cell = cells(EXPERIMENTS["purification.resnet_pictures"], "tiny", 1, small)[0]
     assert execute(cell).values == execute(cell).values
-
-
-PRINTED = {"purification.alexnet": "alexnet:1", "purification.resnet_pictures": "preact34"}
-
-
-@pytest.fixture
-def record(records):
-    """Make a record of the paper's own net: the values of a tiny one with some of them changed."""
-
-    def make(name: str, **changes: object) -> Record:
-        tiny = records(name)[0]
-        printed = {"source": "cifar10", "network": PRINTED[name]}
-        config = cells(EXPERIMENTS[name], "quick", 1)[0].config_json | printed
-        return replace(tiny, config=config, values=tiny.values | changes)
-
-    return make
-
-
-def judged(item: str, *records: Record):
-    check = CHECKS[f"purification.{item}"]
-    return judge_claim(get_statement(check.claim_id), check, records, "quick")
-
-
-@pytest.mark.parametrize(("after", "verdict"), [(0.8, "holds"), (1.2, "fails")])
-def test_filters_are_judged_by_their_roughness_and_the_forgotten_start_is_told(record, after, verdict):
-    rough = {"clean": [1.0, 2.0, 1.5], "continued": [1.0] * 3}
-    rough["robust"] = [after * value + 0.001 * i for i, value in enumerate(rough["clean"])]
-    tiny = record("purification.alexnet").values["leftover_robust"]
-    left = tiny | {"energy_before": 0.3, "energy_after": 0.2, "cosine": -0.3, "forgotten": 0.7}
-    claim = judged("fig1", record("purification.alexnet", filter_roughness=rough, leftover_robust=left))
-    assert claim.verdict == verdict
-    assert "70% of the fall is the start being forgotten" in claim.caveat
-
-
-@pytest.mark.parametrize(("error", "verdict"), [(1e-6, "holds"), (1e-3, "fails")])
-def test_span_is_compared_with_the_printed_error_beside_the_untrained_start(record, error, verdict):
-    values = {
-        "span": {"clean_delta|robust": error, "clean_delta|start": 1e-9},
-        "span_own": {"clean_delta|robust": 0.4, "image|robust": 0.2, "clean_delta|start": 0.5},
-        "atoms": {"code": 4096, "own": 1024, "pixels": 3072},
-    }
-    paper = record("purification.alexnet", **values)
-    narrow = judged("rem8.2", replace(paper, config=paper.config | {"network": "alexnet:0.25"}))
-    assert narrow.verdict == "out of regime"
-    assert narrow.hypotheses_unmet == ("Sec 8: AlexNet of width 1, here alexnet:0.25",)
-    full = judged("rem8.2", paper)
-    assert full.verdict == verdict
-    assert "the untrained start spans as well" in full.caveat
-
-
-def curves(counts: dict[str, float], level: str = "0.1") -> dict:
-    """Codes of three targets that need about so many non-zeros."""
-    rest = {"counts": [1.0], "errors": [0.1], "gap": 0.0, "atoms": 1000}
-    return {name: rest | {"at": {level: [v, v + 1, v + 2]}} for name, v in counts.items()}
-
-
-def test_codes_fail_when_only_the_images_get_sparser(record):
-    counts = {
-        "image|start": 900,
-        "image|clean": 400,
-        "image|robust": 300,
-        "image|clean blurred": 310,
-        "image|noise": 600,
-        "clean_delta|robust": 200,
-        "robust_delta|robust": 250,
-        "clean_delta|noise": 500,
-        "robust_delta|noise": 300,
-    }
-
-    def verdict_with(**changes: float):
-        changed = {name.replace("__", "|"): count for name, count in changes.items()}
-        return judged("fig12", record("purification.alexnet", curves=curves(counts | changed)))
-
-    claim = verdict_with()
-    assert claim.verdict == "fails"
-    assert "blurring alone gives 90% of the gain" in claim.caveat
-    assert verdict_with(robust_delta__robust=100).verdict == "holds"
-    # Random features that do better than robust ones.
-    assert verdict_with(robust_delta__robust=100, image__start=200).verdict == "fails"
-
-
-def test_codes_that_reach_no_error_are_inconclusive(record):
-    names = ("image|start", "image|clean", "image|robust", "clean_delta|robust", "robust_delta|robust")
-    never = {level: [math.inf] for level in ("0.1", "0.2", "0.3", "0.5", "0.8")}
-    found = {name: curve | {"at": never} for name, curve in curves(dict.fromkeys(names, 0)).items()}
-    claim = judged("fig12", record("purification.alexnet", curves=found))
-    assert claim.verdict == "inconclusive"
-    assert "do not reach" in claim.caveat
-
-
-TICKETS = {"own": [0.02, 1.0], "others": [0.0, 0.1], "rank": [0.5, 1.0]}
-
-
-@pytest.mark.parametrize(
-    ("ranks", "verdict"),
-    [([0.1, 0.9, 0.4, 0.6, 0.5], "inconclusive"), ([0.9, 0.95, 0.8, 0.85, 0.99], "holds")],
-)
-def test_tickets_at_chance_do_not_hold(record, ranks, verdict):
-    tickets = record("purification.alexnet", lottery=TICKETS | {"first_ranks": ranks})
-    assert judged("fig8", tickets).verdict == verdict
-
-
-def test_digits_are_named_as_an_unmet_hypothesis(record):
-    paper = record("purification.alexnet", lottery=TICKETS | {"first_ranks": [0.9, 0.95]})
-    claim = judged("fig8", replace(paper, config=paper.config | {"source": "digits"}))
-    assert claim.verdict == "out of regime"
-    assert claim.hypotheses_unmet == ("Sec 8: CIFAR-10, here the embedded digits",)
-
-
-@pytest.mark.parametrize(("factor", "verdict"), [(0.5, "holds"), (2.0, "fails")])
-@pytest.mark.parametrize("item", ["fig6", "fig10"])
-def test_feature_pictures_are_judged_by_robust_over_clean_channels(record, item, factor, verdict):
-    channel = {"roughness": [1.0, 1.1], "low": [0.5, 0.5], "waves": [10.0, 12.0], "channels": [0, 1]}
-    robust = channel | {name: [factor * v for v in channel[name]] for name in ("roughness", "waves")}
-    ascent = {
-        f"{net}|{layer}": row for layer in "ab" for net, row in (("clean", channel), ("robust", robust))
-    }
-    ascent["robust|b"] = robust | {
-        "roughness": [factor, factor * 1.1 + 0.01],
-        "waves": [factor * 10, factor * 11],
-    }
-    made = record("purification.resnet_pictures", ascent=ascent)
-    claim = judged(item, replace(made, config=made.config | {"attacker": "l2:1:0.25"}))
-    assert claim.verdict == verdict
-
-
-@pytest.mark.parametrize(("end", "verdict"), [(0.3, "holds"), (0.6, "fails")])
-def test_activity_is_judged_on_the_net_of_the_caption(record, end, verdict):
-    activity = {"clean": [[0.5, 0.5, 0.5], [end, end + 0.01, end - 0.01]], "robust": [[0.3, 0.3, 0.3]]}
-    made = record("purification.resnet_pictures", activity=activity)
-    assert judged("fig5", made).hypotheses_unmet == ("Fig 5: WRN-28-10, here preact34",)
-    assert judged("fig5", replace(made, config=made.config | {"network": "wrn:28:10"})).verdict == verdict
-
-
-@pytest.mark.parametrize(("waves", "leading", "verdict"), [(0.5, 0.2, "holds"), (0.5, -0.2, "fails")])
-def test_perturbations_must_get_sparser_in_waves_and_in_components(record, waves, leading, verdict):
-    clean = {"dct": [100.0, 110.0], "pca": [50.0, 50.0], "pca_leading": [0.3, 0.31], "dct_k90": [9.0, 9.0]}
-    robust = clean | {
-        "dct": [waves * 100, waves * 111],
-        "pca_leading": [0.3 + leading, 0.311 + leading],
-    }
-    participation = {"clean_delta": clean, "robust_delta": robust, "image": clean}
-    assert (
-        judged("fig7", record("purification.resnet_pictures", participation=participation)).verdict == verdict
-    )
-
-
-@pytest.mark.parametrize("item", ["fig1", "fig4", "fig8", "fig12", "rem8.2", "fig6", "fig7", "fig10"])
-def test_every_figure_of_a_net_names_another_net_as_unmet(item):
-    check = CHECKS[f"purification.{item}"]
-    preset = check.experiment.preset("quick").config
-    printed = replace(preset, source="cifar10", network=PRINTED[check.name], attacker="l2:1:0.25")
-    small = replace(printed, network=preset.network)
-    assert check.hypotheses(Run(printed, None, 0)) == []
-    unmet = check.hypotheses(Run(small, None, 0))
-    assert [name for name in unmet if f"here {preset.network}" in name]

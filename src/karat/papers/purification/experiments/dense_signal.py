@@ -65,15 +65,29 @@ def run(config: DenseSignalConfig, generator: torch.Generator) -> PassedShares:
     return PassedShares(linear=passed(0.0), relu=passed(config.bias * threshold))
 
 
+SPARSITY = 0.45
+r"""Codes get sparser like :math:`k = d^{0.45}`, inside Assumption 2.1's :math:`k \le d^{0.499}`."""
+
 LEVELS = {"level": (0.25, 0.5, 1.0, 2.0, 4.0)}
+
+
+def _sizes(*dimensions: int) -> tuple[dict[str, int], ...]:
+    return tuple({"d": d, "k": int(d**SPARSITY)} for d in dimensions)
+
 
 DENSE_SIGNAL = Experiment(
     name="purification.dense_signal",
     title="How much of a small dense signal do linear and thresholded units pass on?",
     paper="purification",
     presets={
-        scale: Preset(config=DenseSignalConfig(d=d, k=k, level=0.5), grid=LEVELS, seeds=seeds)
-        for scale, d, k, seeds in (("tiny", 60, 7, 2), ("quick", 400, 16, 3), ("full", 2000, 40, 10))
+        scale: Preset(
+            config=DenseSignalConfig(d=400, k=14, level=0.5), points=points, grid=LEVELS, seeds=seeds
+        )
+        for scale, points, seeds in (
+            ("tiny", _sizes(50, 100, 200), 2),
+            ("quick", _sizes(100, 300, 900), 3),
+            ("full", _sizes(100, 300, 900, 2700), 10),
+        )
     },
     run=run,
 )

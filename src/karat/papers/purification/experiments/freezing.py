@@ -1,7 +1,7 @@
 """Three stages: robust lower layers are frozen, the upper ones trained clean and then adversarially."""
 
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -39,17 +39,19 @@ class FreezingConfig(ImageSetting):
             of the others.
         last_epochs: of stage 3.
         warm_epochs: of clean training before stage 1.
+        stop: whether stage 3 ends after the first epoch that brings both accuracies of stage 1 back, clean
+            and under its attacker, as footnote 17 does.
 
     Reading: frozen means weights, biases, norms and their running statistics, bit for bit. The paper's stage
         1 starts from random weights (`warm_epochs` 0); at reduced sizes that leaves a net which has learned
-        too little to be called robust, and by Remark 8.1 the start does not matter. Stage 3 runs all of
-        `last_epochs`; footnote 17 stops it once the accuracies of stage 1 are back.
+        too little to be called robust, and by Remark 8.1 the start does not matter.
     """
 
     attacker: str
     layers: tuple[str, ...]
     last_epochs: Count
     warm_epochs: Steps = 0
+    stop: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -66,6 +68,7 @@ class FreezingResult(LayerAngles, ImageResult):
         stage1: the robust net.
         stage2: after clean training above the frozen layers.
         stage3: after adversarial training above them.
+        stage3_epochs: how many it took.
         frozen_tensors: how many there are below the layer.
         frozen_unchanged: whether training left them alone, bit for bit.
         pairs_large: share of pairs of different filters with an angle of at least 0.8.
@@ -74,6 +77,7 @@ class FreezingResult(LayerAngles, ImageResult):
     stage1: Scores
     stage2: ScoreLists
     stage3: ScoreLists
+    stage3_epochs: list[int]
     frozen_tensors: list[int]
     frozen_unchanged: list[bool]
     pairs_large: list[float]
@@ -95,7 +99,9 @@ def run(config: FreezingConfig, generator: torch.Generator) -> FreezingResult:
     lr = config.robust_lr if config.warm_epochs else config.lr
     bench.train(net, "stage1", config.robust_epochs, lr, config.attacker, draws[2])
     stage1 = bench.measure(net)
-    above = [_above(bench, net, layer, draw) for layer, draw in zip(config.layers, draws[3:], strict=True)]
+    above = [
+        _above(bench, net, stage1, layer, draw) for layer, draw in zip(config.layers, draws[3:], strict=True)
+    ]
     clean = [each.clean for each in above]
     angles = layer_angles([each.start for each in above], clean, [each.robust for each in above])
     return FreezingResult(
@@ -105,6 +111,7 @@ def run(config: FreezingConfig, generator: torch.Generator) -> FreezingResult:
         stage1=stage1,
         stage2=ScoreLists.of([each.stage2 for each in above]),
         stage3=ScoreLists.of([each.stage3 for each in above]),
+        stage3_epochs=[each.stage3_epochs for each in above],
         frozen_tensors=[each.frozen_tensors for each in above],
         frozen_unchanged=[each.frozen_unchanged for each in above],
     )
@@ -118,11 +125,14 @@ class _Above(NamedTuple):
     robust: Tensor
     stage2: Scores
     stage3: Scores
+    stage3_epochs: int
     frozen_tensors: int
     frozen_unchanged: bool
 
 
-def _above(bench: "_Bench", robust: nn.Module, layer: str, generator: torch.Generator) -> _Above:
+def _above(
+    bench: "_Bench", robust: nn.Module, stage1: Scores, layer: str, generator: torch.Generator
+) -> _Above:
     """Stages 2 and 3 above one layer."""
     config = bench.config
     net, below = frozen_below(robust, layer, bench.images.network(config.network, generator))
@@ -130,11 +140,19 @@ def _above(bench: "_Bench", robust: nn.Module, layer: str, generator: torch.Gene
     start = filters(conv_layers(net)[layer])
     bench.train(net, f"stage2-{layer}", config.clean_epochs, config.lr, None, generator)
     stage2, clean = bench.measure(net), filters(conv_layers(net)[layer])
-    bench.train(net, f"stage3-{layer}", config.last_epochs, config.robust_lr, config.attacker, generator)
+    epochs = bench.train(
+        net,
+        f"stage3-{layer}",
+        config.last_epochs,
+        config.robust_lr,
+        config.attacker,
+        generator,
+        goal=stage1 if config.stop else None,
+    )
     stage3, last = bench.measure(net), filters(conv_layers(net)[layer])
     after = net.state_dict()
     unchanged = all(torch.equal(tensor, after[name].cpu()) for name, tensor in before.items())
-    return _Above(start, clean, last, stage2, stage3, len(before), unchanged)
+    return _Above(start, clean, last, stage2, stage3, epochs, len(before), unchanged)
 
 
 def frozen_below(robust: nn.Module, layer: str, fresh: nn.Module) -> tuple[nn.Module, dict[str, Tensor]]:
@@ -161,6 +179,14 @@ def frozen_below(robust: nn.Module, layer: str, fresh: nn.Module) -> tuple[nn.Mo
     return fresh, below
 
 
+class _Reached(Exception):
+    """Leaves a training after an epoch, with the net as it is then."""
+
+    def __init__(self, epoch: int) -> None:
+        super().__init__(f"the goal was reached after epoch {epoch}")
+        self.epoch = epoch
+
+
 @dataclass(frozen=True)
 class _Bench:
     config: FreezingConfig
@@ -175,15 +201,32 @@ class _Bench:
         lr: float,
         attacker: str | None,
         generator: torch.Generator,
-    ) -> None:
-        """Train in place, with draws of its own."""
-        self.config.plan(epochs, lr, attacker).run(
-            net,
-            self.images.x,
-            self.images.labels,
-            generator=split(generator, 1)[0],
-            checkpoint=checkpoint_file(NAME, self.config, self.cell, stage),
-        )
+        goal: Scores | None = None,
+    ) -> int:
+        """Train in place, with draws of its own; return the epochs, fewer if the goal ended it."""
+
+        def observe(epoch: int, module: nn.Module) -> dict[str, Any]:
+            if goal and epoch and self.reached(module, goal):
+                raise _Reached(epoch)
+            return {}
+
+        try:
+            self.config.plan(epochs, lr, attacker).run(
+                net,
+                self.images.x,
+                self.images.labels,
+                generator=split(generator, 1)[0],
+                observe=None if goal is None else observe,
+                checkpoint=checkpoint_file(NAME, self.config, self.cell, stage),
+            )
+        except _Reached as reached:
+            return reached.epoch
+        return epochs
+
+    def reached(self, net: nn.Module, goal: Scores) -> bool:
+        """Whether the accuracies, clean and under the training attacker, are at least those of the goal."""
+        scores = self.measure(net)
+        return scores.accuracy >= goal.accuracy and scores.attacker >= goal.attacker
 
     def measure(self, net: nn.Module) -> Scores:
         """Clean, attacker and strong accuracy."""
@@ -262,6 +305,7 @@ FREEZING = Experiment(
                 milestones=(40,),
                 attacker="l2:1:0.25",
                 attacked=1000,
+                stop=True,
                 layers=(
                     "stem",
                     "stages.0.3.second",

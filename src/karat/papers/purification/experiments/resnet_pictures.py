@@ -105,7 +105,7 @@ RESNET_PICTURES = Experiment(
         "full": Preset(
             config=replace(
                 _QUICK,
-                network="preact34",
+                network="wrn:34:1",
                 source="cifar10",
                 clean_epochs=50,
                 robust_epochs=50,
@@ -119,6 +119,8 @@ RESNET_PICTURES = Experiment(
                 restarts=3,
                 paper_ascent=True,
             ),
+            # Figures 7 and 10, Figure 6 with its black background, Figure 5 with its wide net.
+            points=({}, {"background": "black"}, {"network": "wrn:28:10"}),
             seeds=3,
             cell_seconds=1_000_000,
         ),

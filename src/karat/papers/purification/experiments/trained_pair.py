@@ -1,8 +1,8 @@
 """A net at its start, after clean training, and after adversarial (or, as a control, more clean) training."""
 
 import copy
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
@@ -40,12 +40,14 @@ class PairSetting(ImageSetting):
         tau: l2 radius of the perturbations that are shown.
         ascent_steps: of the feature pictures.
         paper_ascent: take footnote 16's settings instead.
+        background: the colour towards which feature pictures are drawn; footnote 16 has black for Figure 6.
     """
 
     attacker: str
     tau: Positive = 1.0
     ascent_steps: Count = 300
     paper_ascent: bool = False
+    background: Literal["grey", "black"] = "grey"
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -54,7 +56,12 @@ class PairSetting(ImageSetting):
     @property
     def ascent(self) -> InputAscent:
         """How feature pictures are drawn."""
+<<<<<<< HEAD
         return InputAscent.paper() if self.paper_ascent else InputAscent(steps=self.ascent_steps)
+=======
+        drawn = Ascent.paper() if self.paper_ascent else Ascent(steps=self.ascent_steps)
+        return replace(drawn, grey=0.0) if self.background == "black" else drawn
+>>>>>>> w-purim2
 
 
 @dataclass(frozen=True, eq=False)

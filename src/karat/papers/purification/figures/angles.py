@@ -119,8 +119,7 @@ def _epochs(groups: Sequence[ThetaRuns]) -> Picture:
     axes[1, 0].set_ylim(low - 0.12 * (high - low), high)
     caption = (
         "Seed 0. Above: how the first weights are forgotten. Below: adversarial training (dots) and the same "
-        "epochs of clean training (dashed) from the same net; grey: robust accuracy of the former. Filters "
-        "turn at once and then settle, so that the epoch at which one stops matters little here."
+        "epochs of clean training (dashed) from the same net; grey: robust accuracy of the former."
     )
     return Picture("Angles over the epochs", caption, figure)
 

@@ -83,7 +83,7 @@ def draw_table1(runs: Group) -> list[Picture]:
         "interval of that share. Ticks: the training attacker's own, noise included, which is how the paper "
         "measures. Dots: clean accuracy. Diamonds: the paper's ResNet-34 on all of CIFAR-10, another net and "
         "more data: compare the order, not the level. Noise only is a control that the paper does "
-        "not have: part of the gain against l2 comes from the smoothing noise alone."
+        "not have: what it gains against l2 is due to the smoothing noise alone."
     )
     pictures = [Picture("Table 1 in small", caption, figure)]
     return pictures + _certificates(groups)

@@ -69,8 +69,15 @@ def draw_resnet(runs: Sequence[ResnetRun]) -> list[Picture]:
     """
     if not runs:
         return []
-    first = runs[0]
-    return [_perturbations(first), draw_density([first]), _ascent(first), draw_activity([first])]
+    firsts = [group[0] for group in by_setting(runs)]
+    # Some settings differ only in the colour behind their feature pictures.
+    nets = {run.config.network: run for run in reversed(firsts)}
+    return [
+        _perturbations(firsts[0]),
+        draw_density(firsts[:1]),
+        *map(_ascent, firsts),
+        *(draw_activity([run]) for run in reversed(nets.values())),
+    ]
 
 
 def _filters(runs: Sequence[AlexnetRun]) -> Picture:
@@ -188,11 +195,12 @@ def _ascent(run: AlexnetRun | ResnetRun) -> Picture:
         show_rows(ax, rows, title=f"Layer {layer}")
     how = "2000 raw steps (footnote 16)" if run.config.paper_ascent else "normalised steps"
     caption = (
-        f"Inputs that excite the middle neuron of a channel most, by gradient ascent from one noise image "
-        f"pulled to grey ({how}); the channels with the longest clean filters, the same in both nets, "
-        "contrast stretched alike for each. Smoother is not yet meaningful: judge by eye."
+        "Inputs that excite the middle neuron of a channel most, by gradient ascent from one noise image "
+        f"pulled to {run.config.background} ({how}); the channels with the longest clean filters, the same "
+        "in both nets, contrast stretched alike for each. Smoother is not yet meaningful: judge by eye."
     )
-    return Picture(f"Feature pictures ({net_name(run.config)})", caption, figure)
+    behind = ", on black" if run.config.background == "black" else ""
+    return Picture(f"Feature pictures ({net_name(run.config)}{behind})", caption, figure)
 
 
 def _stretched(pictures: np.ndarray) -> np.ndarray:

@@ -1,0 +1,197 @@
+"""Checks of Section 8.2: what is trained above frozen robust layers, clean and then adversarially."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from karat.papers.purification.checks.angles import FILTERS, MOST, clauses, row
+from karat.papers.purification.checks.image_examples import FREEZING_CONFIG, FREEZING_RESULT, score_lists
+from karat.papers.purification.checks.image_records import (
+    GAIN,
+    HALF_GAIN,
+    ONE_NET,
+    RESNET34,
+    ZERO,
+    all_images,
+    every_setting,
+    paper_runs,
+    paper_settings,
+    smoothed_attacker,
+    without_training,
+)
+from karat.papers.purification.experiments.freezing import FREEZING, FreezingConfig, FreezingResult
+from karat.papers.purification.experiments.image_setting import Scores
+from karat.study.check import Check
+from karat.study.finding import ACCURACY, Finding
+from karat.study.hypothesis import Condition, at_least, is_so
+from karat.study.judging import Undecided, all_of, bound, noted, share
+from karat.study.judging.common import Side
+from karat.study.run import Run, examples
+
+FreezingRun = Run[FreezingConfig, FreezingResult]
+
+
+def layer_angles(runs: Sequence[FreezingRun]) -> Finding:
+    """Judge the same shares at the layers drawn anew above frozen ones, and the caption's four accuracies."""
+    return every_setting(paper_runs(runs, RESNET34), _layer_principle)
+
+
+def _layer_principle(runs: Sequence[FreezingRun]) -> Finding:
+    shares = zip(*([min(_above(run, clause)) for clause in clauses(run.result)] for run in runs), strict=True)
+    findings = [bound(each, "at least", MOST, FILTERS) for each in shares]
+    stages = [(run, run.result.stage2, run.result.stage3) for run in runs]
+    accuracies: tuple[tuple[list[float], Side, float], ...] = (
+        ([min(_above(run, clean.accuracy)) for run, clean, _ in stages], "at least", 0.80),
+        ([max(_above(run, clean.attacker)) for run, clean, _ in stages], "at most", ZERO),
+        ([min(_above(run, robust.accuracy)) for run, _, robust in stages], "at least", 0.65),
+        ([min(_above(run, robust.attacker)) for run, _, robust in stages], "at least", 0.42),
+    )
+    findings += [bound(values, side, printed, ACCURACY) for values, side, printed in accuracies]
+    return noted(all_of(*findings), *map(_stages, runs))
+
+
+def _stages(run: FreezingRun) -> str:
+    result = run.result
+    start, turn, pairs, *accuracies = (
+        row(_above(run, values))
+        for values in (
+            result.start_clean,
+            result.clean_robust,
+            result.pairs,
+            result.stage2.accuracy,
+            result.stage3.accuracy,
+            result.stage2.attacker,
+            result.stage3.attacker,
+            result.stage3_epochs,
+        )
+    )
+    clean2, clean3, robust2, robust3, epochs = accuracies
+    return (
+        f"At {', '.join(_frozen_layers(run))}: theta(w0, w) {start}, theta(w, w') {turn}, pairs {pairs}; "
+        f"clean accuracy {clean2} then {clean3}, robust {robust2} then {robust3}, stage 1 "
+        f"{result.stage1.attacker:.2f}; epochs of stage 3: {epochs}."
+    )
+
+
+def frozen(runs: Sequence[FreezingRun]) -> Finding:
+    """Judge clean upper layers on frozen robust ones: right on clean images, wrong on attacked ones."""
+    return all_of(*(_fragile(run) for run in paper_runs(runs, RESNET34)))
+
+
+def _fragile(run: FreezingRun) -> Finding:
+    """The shares of images of each net; one that is wrong without an attack has no robustness to lose."""
+    result, attacked = run.result, run.result.images_attacked(run.config)
+    scores = zip(_above(run, result.stage2.strong), _above(run, result.stage2.accuracy), strict=True)
+    findings = []
+    for strong, accuracy in scores:
+        findings.append(share(round(strong * attacked), attacked, "at most", ZERO))
+        right = round(accuracy * result.tested_on)
+        findings.append(share(right, result.tested_on, "at least", 0.80))
+    layers = zip(run.config.layers, result.stage2.strong, result.stage3.strong, strict=True)
+    stages = ", ".join(f"from {layer} on {two:.2f} then {three:.2f}" for layer, two, three in layers)
+    note = (
+        f"Strong noise-free attack, seed {run.seed}: stage 1 {result.stage1.strong:.2f}; after stages 2 "
+        f"and 3, drawn anew {stages}."
+    )
+    return noted(replace(all_of(*findings), unit=ONE_NET), note)
+
+
+def layer_by_layer(runs: Sequence[FreezingRun]) -> Finding:
+    """Judge the smallest gain of stage 3 over stage 2; the layer drawn anew must hardly turn meanwhile."""
+    return every_setting(paper_runs(runs, RESNET34), _purified)
+
+
+def _purified(runs: Sequence[FreezingRun]) -> Finding:
+    gains, shares = [], []
+    for run in runs:
+        before, after = (_above(run, stage.attacker) for stage in (run.result.stage2, run.result.stage3))
+        gains.append(min(last - first for first, last in zip(before, after, strict=True)))
+        # Robustness from other filters would be no purification of these.
+        shares.append(min(_above(run, run.result.clean_robust_large)))
+    finding = all_of(bound(gains, "at least", HALF_GAIN, GAIN), bound(shares, "at least", MOST, FILTERS))
+    return noted(finding, *map(_stages, runs))
+
+
+def _frozen_layers(run: FreezingRun) -> list[str]:
+    counts = run.result.frozen_tensors
+    return [layer for layer, count in zip(run.config.layers, counts, strict=True) if count]
+
+
+def _above(run: FreezingRun, values: Sequence[float]) -> list[float]:
+    """Of values per layer, those of the layers below which something is frozen."""
+    above = [value for value, count in zip(values, run.result.frozen_tensors, strict=True) if count]
+    if not above:
+        raise Undecided("no layer of the run has frozen ones below it.")
+    return above
+
+
+def _three_stages(config: FreezingConfig) -> list[Condition]:
+    lengths = config.robust_epochs, config.clean_epochs, config.last_epochs
+    return [
+        *paper_settings(config, RESNET34),
+        smoothed_attacker(config.attacker),
+        at_least("fn 17: T = 50 epochs in every stage", min(lengths), 50),
+        is_so("fn 17: stage 3 stops once the accuracies of stage 1 are back", config.stop),
+    ]
+
+
+def _robust_below(run: FreezingRun) -> list[Condition]:
+    result = run.result
+    return [
+        *all_images(run),
+        is_so("Sec 8.2: frozen layers stay as they are, bit for bit", all(result.frozen_unchanged)),
+        at_least("Fig 2: the net of stage 1 has robust accuracy > 42%", result.stage1.attacker, 0.42),
+    ]
+
+
+_LAYERS = len(FREEZING_CONFIG.layers)
+_ROBUST_ABOVE = replace(
+    FREEZING_RESULT, stage2=score_lists(Scores(accuracy=0.85, attacker=0.2, strong=0.2), _LAYERS)
+)
+_NO_GAIN = replace(FREEZING_RESULT, stage3=FREEZING_RESULT.stage2)
+_TURNED = replace(FREEZING_RESULT, clean_robust_large=[0.1] * _LAYERS)
+
+_UNTRAINED = (
+    without_training(FREEZING, "An untrained net is right on a tenth of the images, attacked or not."),
+)
+
+CHECKS = (
+    Check(
+        claim_id="purification.fig2.resnet",
+        experiment=FREEZING,
+        evaluate=layer_angles,
+        conditions=_three_stages,
+        observed=_robust_below,
+        satisfied=examples((FREEZING_CONFIG, FREEZING_RESULT)),
+        violated=examples((FREEZING_CONFIG, _TURNED)),
+        controls=_UNTRAINED,
+        reported="the same angles; clean > 80%, robust 0% before; clean > 65%, robust > 42% after",
+        reading="The layer drawn anew, at every layer tried; the four accuracies at the worst of them, under "
+        "the training attacker. 0% is read as at most 0.5%.",
+    ),
+    Check(
+        claim_id="purification.sec8.2.frozen",
+        experiment=FREEZING,
+        evaluate=frozen,
+        conditions=_three_stages,
+        observed=_robust_below,
+        satisfied=examples((FREEZING_CONFIG, FREEZING_RESULT)),
+        violated=examples((FREEZING_CONFIG, _ROBUST_ABOVE)),
+        controls=_UNTRAINED,
+        reported="0%",
+        reading="0% is read as at most 0.5% under strong noise-free attacks, at every layer tried, of nets "
+        "with the clean accuracy > 80% of Figure 2. Shares are of the images of each net, not over nets.",
+    ),
+    Check(
+        claim_id="purification.fig11",
+        experiment=FREEZING,
+        evaluate=layer_by_layer,
+        conditions=_three_stages,
+        observed=_robust_below,
+        satisfied=examples((FREEZING_CONFIG, FREEZING_RESULT)),
+        violated=examples((FREEZING_CONFIG, _NO_GAIN)),
+        controls=_UNTRAINED,
+        reading=f"Purified is read as: robust accuracy comes back, by {HALF_GAIN:.3g} at least, although "
+        "most of the layer's filters keep theta(w, w') >= 0.8. What its features look like is not "
+        "judged here.",
+    ),
+)

@@ -1,0 +1,290 @@
+"""Checks of image experiments: whose runs they read, what they ask for, and what they cannot tell."""
+
+import math
+from dataclasses import replace
+
+import pytest
+
+from karat.papers.purification.checks import angles, filters, frozen_layers, images, pictures
+from karat.papers.purification.checks.image_examples import (
+    ALEXNET_RESULT,
+    FREEZING_CONFIG,
+    FREEZING_RESULT,
+    RESNET_CONFIG,
+    TABLE1_CONFIG,
+    TABLE1_RESULT,
+    THETA_CONFIG,
+    THETA_RESULT,
+    curves,
+    participation,
+    score_lists,
+    table1_row,
+)
+from karat.papers.purification.checks.image_records import HALF_GAIN, LESS
+from karat.papers.purification.experiments.image_setting import Scores
+from karat.papers.purification.printed_table1 import ATTACKERS, PRINTED
+from karat.study.judging import Undecided
+from karat.study.ledger import ledger_of
+from karat.study.plan import control_cells
+from karat.study.run import Runs, examples
+
+MODULES = (angles, filters, frozen_layers, images, pictures)
+CHECKS = {check.claim_id.partition(".")[2]: check for module in MODULES for check in module.CHECKS}
+
+
+def judged(item, *cells, seeds=3):
+    return CHECKS[item].evaluate(Runs(examples(*cells, seeds=seeds)))
+
+
+def changed(item, **values):
+    """The satisfying example with other values."""
+    run = CHECKS[item].satisfied[0]
+    return run.config, replace(run.result, **values)
+
+
+def unmet(item, *cells):
+    ledger = ledger_of(CHECKS[item], examples(*cells))
+    return {entry.condition.name for entry in ledger if entry.status == "unmet"}
+
+
+@pytest.mark.parametrize("item", CHECKS)
+def test_the_examples_stand_at_the_papers_own_settings(item):
+    at_full = CHECKS[item].satisfied[0]
+    cells = (at_full.config, at_full.result)
+    if item == "fig5":
+        cells = (replace(at_full.config, network="wrn:28:10"), at_full.result)
+    if item == "fig6":
+        cells = (replace(at_full.config, background="black"), at_full.result)
+    assert unmet(item, cells) == set()
+
+
+@pytest.mark.parametrize("item", CHECKS)
+def test_photographs_the_net_and_all_of_its_images_are_asked_for(item):
+    run = CHECKS[item].satisfied[0]
+    config = replace(run.config, source="digits", network="alexnet:0.25")
+    missing = unmet(item, (config, replace(run.result, trained_on=5000)))
+    assert {"Sec 8: CIFAR-10", "Sec 8: all training images of CIFAR-10"} <= missing
+    assert any(name.startswith(("Sec 8: AlexNet", "Sec 8: ResNet-34", "Sec 8: WRN")) for name in missing)
+
+
+@pytest.mark.parametrize("item", CHECKS)
+def test_without_a_run_nothing_is_decided(item):
+    with pytest.raises(Undecided, match="no finished run"):
+        CHECKS[item].evaluate(Runs())
+
+
+@pytest.mark.parametrize("item", CHECKS)
+def test_a_control_is_one_tiny_cell_at_every_scale(item):
+    check = CHECKS[item]
+    for control in check.controls:
+        keys = {scale: [cell.key for cell in control_cells(check, control, scale)] for scale in check.scales}
+        assert len(keys["tiny"]) == 1
+        assert keys["tiny"] == keys["quick"] == keys["full"]
+
+
+@pytest.mark.parametrize("item", ["fig1", "fig4", "fig8", "fig12", "rem8.2"])
+def test_only_runs_at_the_papers_rates_are_read_where_there_are_some(item):
+    check = CHECKS[item]
+    good, bad = check.satisfied[0], check.violated[0]
+    other = replace(bad.config, lr=0.1, weight_decay=5e-3)
+    watched, read = Runs(examples((good.config, good.result), (other, bad.result))).watched()
+    assert check.evaluate(watched).outcome == "holds"
+    assert read == {0, 1, 2}
+    assert judged(item, (other, bad.result)).outcome == "fails"
+    assert any("rate 0.02" in name for name in unmet(item, (other, bad.result)))
+
+
+class TestAngles:
+    @pytest.mark.parametrize(
+        "clause", ["start_clean_small", "start_robust_small", "clean_robust_large", "pairs_small"]
+    )
+    def test_every_clause_counts_at_every_layer(self, clause):
+        assert (
+            judged("fig2", (THETA_CONFIG, replace(THETA_RESULT, **{clause: [0.9, 0.4]}))).outcome == "fails"
+        )
+
+    def test_filters_that_stay_because_nothing_was_learned_do_not_count(self):
+        still = replace(THETA_RESULT, robust=THETA_RESULT.clean)
+        finding = judged("fig2", (THETA_CONFIG, still))
+        assert (finding.outcome, finding.predicted) == ("fails", HALF_GAIN)
+
+    def test_the_exponent_of_the_papers_schedule(self):
+        assert pytest.approx(1.6, abs=0.05) == angles.PRINTED_EXPONENT
+
+
+class TestFrozenLayers:
+    LAYERS = len(FREEZING_CONFIG.layers)
+
+    def stage(self, **scores):
+        fragile = Scores(accuracy=0.9, attacker=0.0, strong=0.0)
+        return score_lists(replace(fragile, **scores), self.LAYERS)
+
+    def test_the_first_layer_freezes_nothing_and_is_not_asked(self):
+        stage2 = self.stage()
+        stage2 = replace(stage2, strong=[0.3, *stage2.strong[1:]])
+        cell = (FREEZING_CONFIG, replace(FREEZING_RESULT, stage2=stage2))
+        assert judged("sec8.2.frozen", cell).outcome == "holds"
+        nothing = replace(FREEZING_RESULT, frozen_tensors=[0] * self.LAYERS)
+        for item in ("fig2.resnet", "sec8.2.frozen", "fig11"):
+            with pytest.raises(Undecided, match="no layer of the run has frozen ones"):
+                judged(item, (FREEZING_CONFIG, nothing))
+
+    def test_a_net_that_is_wrong_anyway_has_no_robustness_to_lose(self):
+        cell = (FREEZING_CONFIG, replace(FREEZING_RESULT, stage2=self.stage(accuracy=0.1)))
+        assert judged("sec8.2.frozen", cell).outcome == "fails"
+
+    def test_images_of_one_net_decide_about_that_net(self):
+        finding = judged("sec8.2.frozen", (FREEZING_CONFIG, FREEZING_RESULT), seeds=1)
+        assert (finding.outcome, finding.unit.name) == ("holds", "share of test images of one net")
+        few = (replace(FREEZING_CONFIG, attacked=100), FREEZING_RESULT)
+        assert judged("sec8.2.frozen", few, seeds=1).outcome == "inconclusive"
+
+    @pytest.mark.parametrize(
+        ("stage", "scores"),
+        [
+            ("stage2", {"accuracy": 0.7}),
+            ("stage2", {"attacker": 0.1}),
+            ("stage3", {"accuracy": 0.6, "attacker": 0.5}),
+            ("stage3", {"accuracy": 0.7, "attacker": 0.3}),
+        ],
+    )
+    def test_the_four_accuracies_of_the_caption_are_judged(self, stage, scores):
+        result = replace(FREEZING_RESULT, **{stage: self.stage(**scores)})
+        assert judged("fig2.resnet", (FREEZING_CONFIG, result)).outcome == "fails"
+
+    def test_robustness_from_other_filters_is_no_purification(self):
+        turned = replace(FREEZING_RESULT, clean_robust_large=[0.2] * self.LAYERS)
+        assert judged("fig11", (FREEZING_CONFIG, turned)).outcome == "fails"
+
+    def test_frozen_layers_that_moved_or_are_not_robust_are_out_of_regime(self):
+        moved = replace(
+            FREEZING_RESULT,
+            frozen_unchanged=[False] * self.LAYERS,
+            stage1=Scores(accuracy=0.9, attacker=0.0, strong=0.0),
+        )
+        config = replace(FREEZING_CONFIG, stop=False, last_epochs=5)
+        assert unmet("fig11", (config, moved)) == {
+            "Sec 8.2: frozen layers stay as they are, bit for bit",
+            "Fig 2: the net of stage 1 has robust accuracy > 42%",
+            "fn 17: T = 50 epochs in every stage",
+            "fn 17: stage 3 stops once the accuracies of stage 1 are back",
+        }
+
+
+class TestTable1:
+    @pytest.mark.parametrize("mode", PRINTED)
+    def test_every_row_is_compared_with_the_print(self, mode):
+        higher = replace(TABLE1_RESULT, **{mode: table1_row(mode, robust=0.3)})
+        assert judged("tab1", (TABLE1_CONFIG, higher)).outcome == "fails"
+
+    def test_a_cell_that_was_not_measured_leaves_the_table_open(self):
+        assert (
+            judged("tab1", (TABLE1_CONFIG, replace(TABLE1_RESULT, from_random=None))).outcome
+            == "inconclusive"
+        )
+        others = replace(TABLE1_CONFIG, attackers=("linf:51", "linf:25", "l2:2:0.25", "l2:1:0.12"))
+        assert judged("tab1", (others, TABLE1_RESULT)).outcome == "inconclusive"
+
+    def test_the_caveat_tells_all_accuracies_and_certificates(self):
+        smoothed = replace(TABLE1_RESULT.clean, certified=[[], [], [], [0.5, 0.4, 0.2]])
+        result = replace(TABLE1_RESULT, radii=[0.0, 0.25, 0.5], clean=smoothed)
+        caveat = judged("tab1", (TABLE1_CONFIG, result)).caveat
+        assert (
+            "wrn:34:1 under linf:8: clean 0.000, 0.000 and 0.939, from clean 0.460, 0.460 and 0.737" in caveat
+        )
+        assert "certified at radius 0.25 for l2:1:0.25: clean 0.40." in caveat
+
+    def test_two_starts_that_learned_nothing_agree_in_vain(self):
+        nothing = dict.fromkeys(("from_clean", "from_random"), TABLE1_RESULT.clean)
+        assert judged("rem8.1", (TABLE1_CONFIG, replace(TABLE1_RESULT, **nothing))).outcome == "fails"
+
+    def test_all_four_attackers_are_needed_but_one_can_refute(self):
+        two = ATTACKERS[:2]
+        fewer = {"accuracy": [0.9] * 2, "attacker": [0.5] * 2, "strong": [0.5] * 2, "certified": [[]] * 2}
+        robust = replace(TABLE1_RESULT.from_clean, **fewer, theta=[[0.9]] * 2)
+        clean = replace(robust, attacker=[0.0] * 2)
+        cell = (
+            replace(TABLE1_CONFIG, attackers=two),
+            replace(TABLE1_RESULT, clean=clean, from_clean=robust, from_random=None),
+        )
+        assert judged("fig13", cell).outcome == "inconclusive"
+        turned = replace(cell[1], from_clean=replace(robust, theta=[[0.9], [0.5]]))
+        assert judged("fig13", (cell[0], turned)).outcome == "fails"
+
+    def test_the_layer_of_the_figure_counts_where_the_net_has_it(self):
+        theta = [[0.1, 0.9]] * len(ATTACKERS)
+        result = replace(TABLE1_RESULT, from_clean=replace(TABLE1_RESULT.from_clean, theta=theta))
+        named = replace(result, layers=["stem", "stages.2.2.second"])
+        assert judged("fig13", (TABLE1_CONFIG, named)).outcome == "holds"
+        assert judged("fig13", (TABLE1_CONFIG, replace(result, layers=["conv1", "conv2"]))).outcome == "fails"
+
+    @pytest.mark.parametrize(
+        ("theta", "sentence"),
+        [
+            ([0.95, 0.9, 0.95, 0.9], "The larger of two radii turns filters more."),
+            ([0.9, 0.95, 0.95, 0.9], "The larger of two radii does not always turn filters more."),
+        ],
+    )
+    def test_the_order_of_attackers_is_noted(self, theta, sentence):
+        trained = replace(TABLE1_RESULT.from_clean, theta=[[value] for value in theta])
+        assert sentence in judged("fig13", (TABLE1_CONFIG, replace(TABLE1_RESULT, from_clean=trained))).caveat
+
+
+class TestFilters:
+    def test_more_clean_training_must_not_smooth_as_much(self):
+        rough = ALEXNET_RESULT.filter_roughness | {"continued": [1.0, 1.0]}
+        finding = judged("fig1", changed("fig1", filter_roughness=rough))
+        assert (finding.outcome, finding.predicted) == ("fails", LESS)
+
+    def test_the_forgotten_start_is_told(self):
+        left = replace(ALEXNET_RESULT.leftover_robust, forgotten=0.7)
+        caveat = judged("fig1", changed("fig1", leftover_robust=left)).caveat
+        assert "70% of the fall is the start being forgotten" in caveat
+        nothing = replace(left, forgotten=math.nan)
+        assert "there is no fall" in judged("fig1", changed("fig1", leftover_robust=nothing)).caveat
+
+    def test_a_remembered_start_is_no_ticket(self):
+        left = replace(ALEXNET_RESULT.leftover_robust, energy_before=0.3)
+        assert judged("fig8", changed("fig8", leftover_robust=left)).outcome == "vacuous"
+
+    def test_what_the_untrained_start_spans_as_well_is_vacuous(self):
+        trivial = ALEXNET_RESULT.span | {"clean_delta|start": 1e-9}
+        assert judged("rem8.2", changed("rem8.2", span=trivial)).outcome == "vacuous"
+
+    @pytest.mark.parametrize(
+        "changes", [{"image_clean": 100}, {"image_start": 100}, {"robust_delta_robust": 190}]
+    )
+    def test_all_three_codes_must_be_sparser(self, changes):
+        assert judged("fig12", changed("fig12", curves=curves(**changes))).outcome == "fails"
+
+    @pytest.mark.parametrize("item", ["fig4", "fig12"])
+    def test_codes_that_do_not_reach_the_error_decide_nothing(self, item):
+        assert judged(item, changed(item, curves=curves(image_robust=math.inf))).outcome == "inconclusive"
+
+    def test_what_blurring_alone_gives_is_told(self):
+        caveat = judged("fig12", changed("fig12", curves=curves(**{"image_clean blurred": 148}))).caveat
+        assert "blurring alone gives 90% of the gain" in caveat
+
+
+class TestPictures:
+    def test_perturbations_must_get_sparser_in_waves_and_in_components(self):
+        deltas = {"clean_delta": participation(200.0, 0.3), "robust_delta": participation(100.0, 0.1)}
+        assert judged("fig7", changed("fig7", participation=deltas)).outcome == "fails"
+
+    @pytest.mark.parametrize(
+        ("item", "network", "background"),
+        [
+            ("fig5", "wrn:28:10", "grey"),
+            ("fig6", "wrn:34:1", "black"),
+            ("fig10", "wrn:34:1", "grey"),
+        ],
+    )
+    def test_each_figure_reads_its_own_net_and_colour(self, item, network, background):
+        points = [("wrn:34:1", "grey"), ("wrn:34:1", "black"), ("wrn:28:10", "grey")]
+        configs = [replace(RESNET_CONFIG, network=net, background=colour) for net, colour in points]
+        check = CHECKS[item]
+        watched, read = Runs(
+            examples(*((config, check.satisfied[0].result) for config in configs), seeds=1)
+        ).watched()
+        check.evaluate(watched)
+        assert read == {points.index((network, background))}
