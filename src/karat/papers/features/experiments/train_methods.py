@@ -68,7 +68,8 @@ def train_method(
         train = partial(_ntk, config, problem, seed)
         return _first_best(train, rates or config.lr_ntk, problem.validation)
     if name == "rf":
-        return _on_features(config, rates or config.lr_rf, problem, stages.start, seed, fixed=True)
+        neurons = stages.start if config.fixed_features == "random" else stages.two
+        return _on_features(config, rates or config.lr_rf, problem, neurons, seed, fixed=True)
     learned = {"one_step": stages.one, "one_step_rescaled": rescaled_one_step(stages), "two_step": stages.two}
     return _on_features(config, rates or config.lr_top, problem, learned[name], seed)
 
