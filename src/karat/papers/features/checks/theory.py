@@ -1,89 +1,134 @@
 """Theorems of features: guarantees of training, floors for fixed features, kernels and queries."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
 from karat.papers.features import bounds
 from karat.papers.features import bounds_regimes as regimes
+from karat.papers.features.checks.made_up import made_up_methods, made_up_scores
+from karat.papers.features.checks.printed_size import PERMUTED, collapsed
 from karat.papers.features.checks.reported import MethodRun
-from karat.papers.features.experiments.cube import CUBE, CubeConfig, CubeResult
 from karat.papers.features.experiments.kernels import COR3, KernelConfig, KernelResult
-from karat.papers.features.experiments.settings import LearningConfig
-from karat.papers.features.experiments.tables import GENERAL, TAB1
-from karat.study.claim import Check, Finding
-from karat.study.evaluate import lower_bound_finding, upper_bound_finding
-from karat.study.run import Run
+from karat.papers.features.experiments.methods import MethodScores, MethodsResult
+from karat.papers.features.experiments.queries import QUERIES, QueriesConfig, QueriesResult
+from karat.papers.features.experiments.settings import LearningConfig, Method
+from karat.papers.features.experiments.tables import FLOORS, GENERAL, PAPER, TAB1
+from karat.study.check import Check
+from karat.study.control import Control
+from karat.study.finding import LENGTH, LOSS, RATIO, Finding, Unit
+from karat.study.hypothesis import Condition, at_least, at_most, is_so
+from karat.study.judging import Undecided, all_of, bound, exact_bound, noted, vacuous_if
+from karat.study.run import Run, by_setting, examples
 
-L = TypeVar("L", bound=LearningConfig)
+C = TypeVar("C", bound=LearningConfig)
+KernelRun = Run[KernelConfig, KernelResult]
+QueriesRun = Run[QueriesConfig, QueriesResult]
+EXCESS = Unit("hinge loss above the floor")
 
 
-def _theorem1(run: MethodRun) -> list[str]:
-    config = run.config
-    return regimes.theorem1_unmet(
+def _theorem1(config: LearningConfig) -> list[Condition]:
+    sizes = regimes.theorem1(
         k=config.k,
         D=config.D,
         pairs=config.pairs,
         p_o=config.p_o,
         label_corr=bounds.parity_label_corr(config.p_o),
     )
+    return [*sizes, *_theorem26(config)]
+
+
+def _theorem26(config: LearningConfig) -> list[Condition]:
+    """The algorithm that the theorem speaks of."""
+    rate = config.k**2 / (config.steps * config.pairs ** (1 / 3))
+    return [
+        at_least("Thm 26: T = m^(4/3)", config.steps, config.pairs ** (4 / 3)),
+        at_most("Thm 26: one rate k^2/(T m^(1/3)) after step two", max(*config.lr_a, config.lr_hidden), rate),
+        is_so("Eq 4: no momentum", config.momentum == 0),
+        is_so("Eq 4: the whole sample in every step", config.batch_size >= config.n),
+        at_most("Lem 23: first rate label_corr^2 sigma~/(k m^3)", config.lr_first, config.theory_lr),
+    ]
 
 
 def convergence(runs: Sequence[MethodRun]) -> Finding:
     """Hinge loss of the trained network against the rate with every constant 1."""
     config = runs[0].config
     predicted = bounds.convergence_bound(config.k, config.pairs, config.steps)
-    finding = upper_bound_finding([run.result.methods["network"].hinge for run in runs], predicted)
-    note = f"With constants 1 the rate is {predicted:.3g}; the zero function has loss 1: it says nothing."
-    return replace(finding, caveat=note if predicted >= 1 else finding.caveat)
+    if any("network" not in run.result.methods for run in runs):
+        raise Undecided("the network was not trained.")
+    finding = bound([run.result.methods["network"].hinge for run in runs], "at most", predicted, LOSS)
+    why = f"with constants 1 the rate is {predicted:.3g}, and the zero function has loss 1."
+    return vacuous_if(predicted >= 1, why, finding)
 
 
-def _theorem34(run: MethodRun) -> list[str]:
-    config = run.config
+def _theorem34(config: LearningConfig) -> list[Condition]:
     negative = 0.5 if config.negative_rate is None else config.negative_rate
-    unmet = regimes.theorem34_unmet(
-        k=config.k,
-        d=config.d,
-        D=config.D,
-        pairs=config.pairs,
-        p_o=config.p_o,
-        label_corr=bounds.parity_label_corr(config.p_o),
-        p_min=min(negative, 1 - negative),
-        sigma_zeta=config.sigma_zeta,
-    )
-    if config.dictionary == "incoherent":
-        unmet.append("Thm 34: coherence <= O(1/D); random patterns have it of order sqrt(log D/d)")
-    if config.sampling != "plain":
-        unmet.append("Sec F.1.1: unweighted loss after the first two steps")
-    return unmet
+    coherence = 0.0 if config.dictionary == "orthonormal" else math.sqrt(math.log(config.D) / config.d)
+    return [
+        *regimes.theorem34(
+            k=config.k,
+            d=config.d,
+            D=config.D,
+            pairs=config.pairs,
+            p_o=config.p_o,
+            label_corr=bounds.parity_label_corr(config.p_o),
+            p_min=min(negative, 1 - negative),
+            sigma_zeta=config.sigma_zeta,
+        ),
+        at_most(
+            "Thm 34: coherence <= 1/(16 D)",
+            coherence,
+            1 / (16 * config.D),
+            "" if coherence == 0 else "random patterns have it of the order sqrt(log D/d)",
+        ),
+        is_so("Sec F.1.1: unweighted loss after the first two steps", config.sampling == "plain"),
+        *_theorem26(config),
+    ]
+
+
+def not_idle(p_o: float) -> float:
+    """Return the hinge loss that tells a learner from the zero function.
+
+    The zero function has loss 1, a learner of all that fixed features can read has p_o: half-way.
+
+    Args:
+        p_o: share of coins in the mixture.
+    """
+    return (1 + p_o) / 2
 
 
 def fixed_features(runs: Sequence[MethodRun]) -> Finding:
-    """Test hinge loss of random features against the floor for their number and weight norm.
+    """Test hinge loss of random features less the theorem's floor for their number and weight norm."""
+    parts, notes = [], []
+    for group in by_setting(runs):
+        config = group[0].config
+        if any("rf" not in run.result.methods for run in group):
+            raise Undecided("random features were not trained.")
+        scores = [run.result.methods["rf"] for run in group]
+        norms = [score.known("weight_norm") for score in scores]
+        floors = [bounds.fixed_feature_floor(config.p_o, config.k, config.pairs, norm) for norm in norms]
+        hinge = [score.hinge for score in scores]
+        excess = [loss - floor for loss, floor in zip(hinge, floors, strict=True)]
+        why = f"sqrt(2N) B/2^k is at least 1 at k = {config.k}."
+        parts += [
+            vacuous_if(max(floors) == 0, why, bound(excess, "at least", 0.0, EXCESS)),
+            bound(hinge, "at most", not_idle(config.p_o), LOSS),
+        ]
+        notes.append(
+            f"k = {config.k}, N = {config.pairs}, B = {np.mean(norms):.3g}: hinge {np.mean(hinge):.3f}, "
+            f"floor {np.mean(floors):.3f}."
+        )
+    return noted(all_of(*parts), *notes)
 
-    The floor holds on average over a random A, and A is drawn anew with every seed.
-    """
-    config = runs[0].config
-    norm = float(np.mean([run.result.methods["rf"].known("weight_norm") for run in runs]))
-    # Random features lie in [0, 1], one per pair of neurons: their mean square length is at most `pairs`.
-    floor = bounds.parseval_floor(config.p_o, config.D, config.k, config.pairs, norm)
-    finding = lower_bound_finding([run.result.methods["rf"].hinge for run in runs], floor)
-    theorem_floor = bounds.fixed_feature_floor(config.p_o, config.k, config.pairs, norm)
-    ntk = float(np.mean([run.result.methods["ntk"].hinge for run in runs]))
-    network = float(np.mean([run.result.methods["network"].hinge for run in runs]))
-    note = (
-        f"N = {config.pairs}, B = {norm:.3g}; the theorem's own constant sqrt(2N) B/2^k gives "
-        f"{theorem_floor:.3g}. NTK stops at {ntk:.3f}, the network at {network:.3f}; the limit is "
-        f"p_o = {config.p_o:g}."
-    )
-    return replace(finding, caveat=note)
 
-
-def _theorem2(run: Run[L, Any]) -> list[str]:
-    return regimes.theorem2_unmet(k=run.config.k, D=run.config.D, p_o=run.config.p_o)
+def _theorem2(config: C) -> list[Condition]:
+    return [
+        *regimes.theorem2(k=config.k, D=config.D, p_o=config.p_o),
+        is_so("Thm 2: parity labels", config.task == "parity"),
+    ]
 
 
 def coin_floor(runs: Sequence[MethodRun]) -> Finding:
@@ -92,45 +137,148 @@ def coin_floor(runs: Sequence[MethodRun]) -> Finding:
     .. math:: |E[y \Psi]| \le \sqrt{2N} / 2^k
 
     The hinge loss of every linear model of norm B is at least :math:`1 - B |E[y \Psi]|`, so one set A below
-    the slope proves the floor for these features; on average sampling noise raises the measured length.
+    the slope proves the floor for these features; sampling noise only raises the measured length.
     """
-    config = runs[0].config
-    slope = math.sqrt(2 * config.pairs) / 2**config.k
-    features = [run.result.methods["rf_unstructured"] for run in runs]
-    finding = upper_bound_finding([rf.known("strength") for rf in features], slope)
-    exact = math.sqrt(config.pairs / math.comb(config.D, config.k))
-    norm = np.mean([rf.known("weight_norm") for rf in features])
-    note = (
-        f"N = {config.pairs}; Parseval over all sets A gives at most {exact:.2g} on average. The floor is "
-        f"positive for B below {1 / slope:.3g}; the trained weights have norm {norm:.3g}."
+    parts, notes = [], []
+    for group in by_setting(runs):
+        config = group[0].config
+        if any("rf_unstructured" not in run.result.methods for run in group):
+            raise Undecided("random features without structure were not looked at.")
+        strength = [run.result.methods["rf_unstructured"].known("strength") for run in group]
+        slope = math.sqrt(2 * config.pairs) / 2**config.k
+        parts.append(bound(strength, "at most", slope, LENGTH))
+        exact = math.sqrt(config.pairs / math.comb(config.D, config.k))
+        notes.append(
+            f"k = {config.k}: {np.mean(strength):.2g} against {slope:.2g}; Parseval over all sets A gives at "
+            f"most {exact:.1g} on average."
+        )
+    return noted(all_of(*parts), *notes)
+
+
+def _theorem29(config: LearningConfig) -> list[Condition]:
+    return [
+        *regimes.theorem29(k=config.k, D=config.D),
+        is_so("Thm 29: the label is a parity", config.task == "parity"),
+    ]
+
+
+def kernels(runs: Sequence[KernelRun]) -> Finding:
+    """Hinge loss of kernel machines, which must have learned something, less their exact floor."""
+    parts, notes = [], []
+    for group in by_setting(runs):
+        config = group[0].config
+        excess = [run.result.hinge - run.result.floor for run in group]
+        hinge = [run.result.hinge for run in group]
+        parts += [
+            bound(excess, "at least", 0.0, EXCESS),
+            bound(hinge, "at most", not_idle(config.p_o), LOSS),
+        ]
+        floor = np.mean([run.result.floor for run in group])
+        notes.append(f"Bandwidth {config.bandwidth:g}: hinge {np.mean(hinge):.3f}, floor {floor:.4f}.")
+    return noted(all_of(*parts), *notes)
+
+
+def advantage(largest: Callable[[QueriesRun], float]) -> Callable[[Sequence[QueriesRun]], Finding]:
+    """Return the comparison of a cheap learner's advantage over chance with the largest that is allowed.
+
+    Args:
+        largest: run -> what a learner with less effort than the theorem's may reach at most.
+    """
+
+    def evaluate(runs: Sequence[QueriesRun]) -> Finding:
+        cheap = [run for run in runs if _effort(run.result) < run.result.floor]
+        if not cheap:
+            raise Undecided("no learner spends less than the theorem asks for.")
+        ratios = [run.result.advantage / largest(run) for run in cheap]
+        notes = [
+            f"D = {run.config.D}: {run.result.queries} queries, 1/tolerance {run.result.inverse_tolerance:g} "
+            f"(asked for: {run.result.floor:.1f}), error at most 1/2 - {run.result.advantage:.2g} for all A "
+            f"and P; allowed {largest(run):.2g}."
+            for run in cheap
+        ]
+        return noted(exact_bound(ratios, "at most", 1.0, RATIO, "rational arithmetic"), *notes)
+
+    return evaluate
+
+
+def _effort(result: QueriesResult) -> float:
+    return max(result.queries, result.inverse_tolerance)
+
+
+def _printed_advantage(run: QueriesRun) -> float:
+    return math.comb(run.config.D, run.config.k) ** -3.0
+
+
+def _repaired_advantage(run: QueriesRun) -> float:
+    return bounds.largest_advantage(run.config.D, run.config.k)
+
+
+TOLD = Control(
+    name="learner told the answer",
+    removes="learner",
+    settings={"learner": "told", "D": 60},
+    why="Who knows A and P needs no query: the bound must not hold for such a learner.",
+)
+
+
+def _queried(advantage: float, inverse_tolerance: float = 200.0) -> list[QueriesRun]:
+    result = QueriesResult(
+        parities=math.comb(100, 5),
+        floor=bounds.query_floor(100, 5),
+        queries=5,
+        inverse_tolerance=inverse_tolerance,
+        advantage=advantage,
+        hardest=[1, 3, 5],
     )
-    return replace(finding, caveat=" ".join(filter(None, [finding.caveat, note])))
+    return examples((QueriesConfig(D=100, k=5), result))
 
 
-def _theorem29(run: MethodRun) -> list[str]:
-    return regimes.theorem29_unmet(k=run.config.k, D=run.config.D)
+def _trained(method: Method, scores: MethodScores) -> MethodsResult:
+    return made_up_methods({method: scores})
 
 
-def kernels(runs: Sequence[Run[KernelConfig, KernelResult]]) -> Finding:
-    """Smallest distance of the hinge loss from its exact floor, over bandwidths and seeds."""
-    slack = [run.result.hinge - run.result.floor for run in runs]
-    finding = lower_bound_finding(slack, 0.0, deterministic=True)
-    floor = min(run.result.floor for run in runs)
-    note = f"Floor p_o (1 - L sqrt(lambda_k)) with the kernel's own eigenvalue, at least {floor:.4f} here."
-    return replace(finding, caveat=note)
+_WIDE = replace(PAPER, k=3, pairs=10**7, steps=10**7)
+_FLOOR = replace(PAPER, k=9, D=144, pairs=100)
+_SMALL_FLOORS = {"k": 9, "D": 144, "d": 144, "n_test": 2000, "n_validation": 1000}
+IDLE_RF = Control(
+    name="zero function",
+    removes="learner",
+    settings={**_SMALL_FLOORS, "n": 2000, "methods": ("rf",), "lr_rf": (0.0,)},
+    why="A floor under a function that never learned says nothing about fixed features.",
+)
+LEARNED_RF = Control(
+    name="features after two steps",
+    removes="formula",
+    settings={"k": 5, "D": 100, "d": 100, "pairs": 50, "methods": ("rf",), "fixed_features": "learned",
+              "lr_rf": (3.0, 10.0)},
+    why="The floor is for features fixed before the data; learned ones go below it.",
+)  # fmt: skip
+LINEAR_LABELS = Control(
+    name="majority labels",
+    removes="labels",
+    settings={"task": "majority", "n": 5000, "methods": ("rf_unstructured",), "lr_rf": (0.1,), "steps": 10},
+    why="A label that is a majority, no parity, correlates with random features.",
+)
+_KERNEL = KernelConfig(d=100, D=100, k=5, n=1500, pairs=1, steps=3, methods=())
+IDLE_KERNEL = Control(
+    name="zero function",
+    removes="learner",
+    settings={"ridges": (1e12,), "n": 200},
+    why="A ridge without measure leaves the zero function, which never learned.",
+)
+RELEVANT_KERNEL = Control(
+    name="kernel of the relevant patterns",
+    removes="formula",
+    settings={"sees": "relevant", "bandwidth": 0.05, "n": 600},
+    why="A kernel that knows A is not fixed before the data and goes below the floor.",
+)
 
 
-def queries(runs: Sequence[Run[CubeConfig, CubeResult]]) -> Finding:
-    """Effort, max(queries, 1/tolerance), with which neurons tell all parities apart, over Theorem 4's."""
-    ratios = [run.result.effort / run.result.query_floor for run in runs]
-    finding = lower_bound_finding(ratios, 1.0, deterministic=True)
-    least = min(runs, key=lambda run: run.result.effort)
-    note = (
-        f"Smallest effort {least.result.effort:.3g} at D = {least.config.D}, k = {least.config.k}, "
-        f"where the theorem asks for {least.result.query_floor:.2g}; at D = 100, k = 5 it asks for "
-        f"{bounds.query_floor(100, 5):.0f}."
+def _kernel(hinge: float) -> list[KernelRun]:
+    result = KernelResult(
+        test=0.75, hinge=hinge, coin_hinge=1.0, rkhs_norm=1.0, eigenvalue=1e-6, floor=0.4995
     )
-    return replace(finding, caveat=note)
+    return examples((_KERNEL, result))
 
 
 CHECKS = (
@@ -138,42 +286,76 @@ CHECKS = (
         claim_id="features.thm1",
         experiment=TAB1,
         evaluate=convergence,
-        hypotheses=_theorem1,
-        reading="Rate of Theorem 26 with constants 1; tol = p_fail = 1/2 in the hypotheses.",
+        conditions=_theorem1,
+        satisfied=examples((_WIDE, _trained("network", made_up_scores(1.0, hinge=0.01)))),
+        violated=examples((_WIDE, _trained("network", made_up_scores(0.5, hinge=0.9)))),
+        controls=(PERMUTED,),
+        reading="Rate of Theorem 26 with constants 1; tol = p_fail = 1/2 in the hypotheses. Rates that fade "
+        "linearly are ours too.",
     ),
     Check(
         claim_id="features.appF",
         experiment=GENERAL,
         evaluate=convergence,
-        hypotheses=_theorem34,
+        conditions=_theorem34,
+        satisfied=examples((_WIDE, _trained("network", made_up_scores(1.0, hinge=0.01)))),
+        violated=examples((_WIDE, _trained("network", made_up_scores(0.5, hinge=0.9)))),
+        controls=(collapsed(PERMUTED, methods=("network",)),),
         reading="Class weights in the first two steps only; noise zeta/sigma~ (printed zeta/sigma_zeta).",
     ),
     Check(
         claim_id="features.thm2",
-        experiment=TAB1,
+        experiment=FLOORS,
         evaluate=fixed_features,
-        hypotheses=_theorem2,
-        reading="Parseval over all parities instead of 2^k, rigorous for the measured N and B; RF features.",
+        conditions=_theorem2,
+        satisfied=examples((_FLOOR, _trained("rf", made_up_scores(0.75, hinge=0.55, weight_norm=5.0)))),
+        violated=examples((_FLOOR, _trained("rf", made_up_scores(1.0, hinge=0.1, weight_norm=5.0)))),
+        controls=(IDLE_RF, LEARNED_RF),
+        reading="Hinge SGD on random features, the theorem's own constant at the measured N and B; the loss "
+        "must also lie half-way below that of the zero function, which no floor could exclude.",
         headline=True,
     ),
     Check(
         claim_id="features.thm29",
-        experiment=TAB1,
+        experiment=FLOORS,
         evaluate=coin_floor,
-        hypotheses=_theorem29,
+        conditions=_theorem29,
+        satisfied=examples((_FLOOR, _trained("rf_unstructured", made_up_scores(0.5, strength=0.01)))),
+        violated=examples((_FLOOR, _trained("rf_unstructured", made_up_scores(0.5, strength=0.2)))),
+        controls=(LINEAR_LABELS,),
         reading="Random features; 1 - B |E[y Psi]|, below every hinge loss, is compared with the floor.",
     ),
     Check(
         claim_id="features.cor3",
         experiment=COR3,
         evaluate=kernels,
-        hypotheses=_theorem2,
-        reading="Radial kernel; poly(d, L)/2^k is replaced by the exact eigenvalue at the parities.",
+        conditions=_theorem2,
+        satisfied=_kernel(0.6),
+        violated=_kernel(0.2),
+        controls=(IDLE_KERNEL, RELEVANT_KERNEL),
+        reading="Radial kernel; poly(d, L)/2^k is replaced by the exact eigenvalue at the parities. The loss "
+        "must also lie half-way below that of the zero function.",
     ),
     Check(
         claim_id="features.thm4",
-        experiment=CUBE,
-        evaluate=queries,
-        reading="One learner only: its queries are neurons of a random net, exact over the cube.",
+        experiment=QUERIES,
+        evaluate=advantage(_printed_advantage),
+        satisfied=_queried(1e-25),
+        violated=_queried(1e-5),
+        controls=(TOLD,),
+        reading="The error is that of a learner with fewer and coarser queries than the theorem asks for, "
+        "over all A and P and with adversarial answers, in rational arithmetic. The dictionary is known, as "
+        "in the paper's own proof.",
+        headline=True,
+    ),
+    Check(
+        claim_id="features.thm4.repaired",
+        experiment=QUERIES,
+        evaluate=advantage(_repaired_advantage),
+        satisfied=_queried(1e-5),
+        violated=_queried(1e-2),
+        controls=(TOLD,),
+        reading="Threshold 1/2 - binom(D, k)^(-1/2), which Parseval proves; the strongest cheap learner that "
+        "we know is compared with it.",
     ),
 )

@@ -108,7 +108,10 @@ def _symmetric_learner(D: int, k: int, inverse_tolerance: int) -> tuple[float, t
     for size in range(k + 1):
         for positive in combinations(range(1, k + 1), size):
             label = _mean_label(D, k, positive)
-            rho = [sum(p * f * s for p, f, s in zip(weight, label, row, strict=True)) for row in signs]
+            rho = [
+                sum((p * f * s for p, f, s in zip(weight, label, row, strict=True)), Fraction(0))
+                for row in signs
+            ]
             reached = _with_worst_answers(rho, Fraction(1, inverse_tolerance), gap)
             if worst is None or reached < worst[0]:
                 worst = reached, positive

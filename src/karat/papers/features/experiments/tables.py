@@ -1,6 +1,7 @@
 """Tables 1 to 5: six methods (and the rescaled One Step) on parity and interval labels."""
 
 from dataclasses import replace
+from typing import Any
 
 from karat.papers.features.experiments.methods import MethodsResult, run_methods
 from karat.papers.features.experiments.settings import METHODS, LearningConfig
@@ -45,7 +46,7 @@ TINY_INTERVAL = replace(
 )
 
 # At m = 50 the slope of the features is the same but fewer neurons share the work: larger rates.
-SMALL = {
+SMALL: dict[str, Any] = {
     "n": 10_000,
     "pairs": 50,
     "lr_a": (50.0, 100.0, 20.0),
@@ -79,7 +80,7 @@ _FULL_TABLE = replace(_FULL_RATES, methods=TABLE_METHODS)
 # The paper's own setting, and beside it what we add: class weights in the feature steps of Table 2, with
 # balanced batches after them in Table 4.
 _WEIGHTED = {"weighted": (False, True)}
-_IMBALANCED = ({}, {"weighted": True, "sampling": "balanced"})
+_IMBALANCED: tuple[dict[str, Any], ...] = ({}, {"weighted": True, "sampling": "balanced"})
 
 TAB1 = _table(
     "tab1",
@@ -108,12 +109,8 @@ TAB3 = _table(
 TAB4 = _table(
     "tab4",
     "Do imbalanced classes change the ranking?",
-    Preset(
-        config=_LEAN_TINY, points=_IMBALANCED, grid={"negative_rate": (0.8,)}, seeds=2, cell_seconds=1
-    ),
-    Preset(
-        config=_LEAN, points=_IMBALANCED, grid={"negative_rate": (0.8, 0.9)}, seeds=3, cell_seconds=16
-    ),
+    Preset(config=_LEAN_TINY, points=_IMBALANCED, grid={"negative_rate": (0.8,)}, seeds=2, cell_seconds=1),
+    Preset(config=_LEAN, points=_IMBALANCED, grid={"negative_rate": (0.8, 0.9)}, seeds=3, cell_seconds=16),
     Preset(
         config=_FULL_TABLE, points=_IMBALANCED, grid={"negative_rate": (0.8, 0.9)}, seeds=5, cell_seconds=60
     ),
@@ -186,7 +183,7 @@ GENERAL = _table(
     ),
 )
 
-# Sizes at which the floor of Theorem 2 lies above zero with its own constant; k = D/16 is the largest allowed.
+# Sizes at which the floor of Theorem 2 lies above zero with its own constant; no k above D/16 is allowed.
 _FLOORS = replace(
     PAPER,
     n=20_000,

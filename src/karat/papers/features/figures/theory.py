@@ -32,7 +32,7 @@ def draw_signal(runs: Sequence[Run[LearningConfig, SignalResult]]) -> list[Pictu
 
     Ref: features, Lem 6
     """
-    half = [run for run in runs if run.config.p_o == 0.5]
+    half = [run for run in runs if run.config.p_o == 0.5 and run.config.D == runs[0].config.D]
     by_n = grouped(half, lambda run: run.config.n)
     sizes = sorted(by_n)
     if len(sizes) < 2:
