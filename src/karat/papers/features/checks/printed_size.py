@@ -10,10 +10,12 @@ from karat.papers.features.experiments.settings import LearningConfig, Method
 from karat.study.check import Check
 from karat.study.control import Control
 from karat.study.experiment import Experiment
-from karat.study.finding import COSINE, Finding
+from karat.study.finding import COSINE, Finding, Unit
 from karat.study.hypothesis import Condition, is_so
 from karat.study.judging import Undecided, bound
 from karat.study.run import Runs
+
+LEAD = Unit("difference of accuracies", -1.0, 1.0)
 
 PRINTED: Mapping[str, Mapping[str, int]] = {
     "tab1": {"d": 500, "D": 100, "k": 5, "n": 50_000, "pairs": 300, "steps": 600},
@@ -59,6 +61,15 @@ PERMUTED = Control(
     why="Training labels in random order say nothing about the relevant patterns.",
 )
 
+
+INTERVAL_WORLD: Mapping[str, Any] = {
+    "pairs": 100,
+    "lr_a": (100.0,),
+    "lr_top": (100.0,),
+    "lr_ntk": (1.0,),
+    "sampling": "plain",
+}
+"""What controls of interval labels change in `SMALL_WORLD`: rates of the quick preset."""
 
 TRAINED_METHODS: tuple[Method, ...] = ("network", "ntk", "rf", "one_step", "two_step")
 """Those that controls of Tables 3 to 5 train."""

@@ -1,14 +1,12 @@
-"""Students on inputs with and without structure: which part they learn, and at which size they do best."""
+"""Figures 22 to 25: which part of a mixture students learn."""
 
-import itertools
-import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from karat.papers.features.checks.images import MISSING, STILL
-from karat.papers.features.experiments.descent import FIG26, DescentConfig, DescentResult
+from karat.papers.features.checks.printed_size import LEAD
 from karat.papers.features.experiments.students import (
     FIG22,
     FIG24,
@@ -20,20 +18,16 @@ from karat.papers.features.experiments.students import (
 from karat.study.check import Check
 from karat.study.control import Control
 from karat.study.experiment import Experiment
-from karat.study.finding import COUNT, Finding, Margin, Unit
+from karat.study.finding import Finding
 from karat.study.hypothesis import Condition, at_least, is_so
-from karat.study.judging import Undecided, all_of, bound, equal, noted
-from karat.study.run import Run, by_setting, examples, grouped
+from karat.study.judging import Undecided, all_of, bound, noted
+from karat.study.run import Run, by_setting, examples
 
 StudentsRun = Run[StudentsConfig, StudentsResult]
-DescentRun = Run[DescentConfig, DescentResult]
-LEAD = Unit("difference of accuracies", -1.0, 1.0)
-FACTOR = Unit("decades of size")
+
 
 CLEAR = 0.05
 """A lead of the original part up to this is no clear gap, one beyond it is."""
-
-NEAR = Margin(4.0, "the sizes that are tried around 9 are this far apart")
 
 
 def part_gap(
@@ -135,65 +129,15 @@ def _paper_students(config: StudentsConfig) -> list[Condition]:
     ]
 
 
-def descent(runs: Sequence[DescentRun]) -> Finding:
-    """Sizes at the first minimum of the students' test loss: near the smallest teacher's, larger for larger.
-
-    Reading: a loss that falls over all sizes has its minimum beyond them, at twice the largest size or later.
-    """
-    by_inputs = grouped(runs, lambda run: run.config.inputs)
-    by_teacher = dict(sorted(grouped(by_inputs.get("gaussian", []), lambda run: run.config.teacher).items()))
-    if len(by_teacher) < 2:
-        raise Undecided("the students of at most one teacher were run: there is nothing to compare.")
-    minima = {size: {run.seed: _minimum(run) for run in group} for size, group in by_teacher.items()}
-    smallest = next(iter(minima))
-    parts = [equal(list(minima[smallest].values()), smallest, NEAR, COUNT)]
-    for small, large in itertools.pairwise(minima):
-        growth = _growth(minima[small], minima[large], _beyond(by_teacher[small][0].config))
-        if growth:
-            # A minimum that stays where it was has moved by zero decades, which is not right.
-            parts.append(bound(growth, "at least", 0.01, FACTOR))
-    if len(parts) == 1:
-        raise Undecided("all minima lie beyond the sizes that were tried.")
-    listed = "; ".join(f"FC({size}) {np.mean(list(of.values())):.3g}" for size, of in minima.items())
-    on_images = ", ".join(f"{run.result.minimum:g}" for run in by_inputs.get("original", []))
-    return noted(
-        all_of(*parts),
-        f"n = {runs[0].result.inputs_used}. Students' minima by teacher: {listed}; nets on the images: "
-        f"{on_images or 'not run'} (nan: beyond the sizes tried).",
-    )
-
-
-def _beyond(config: DescentConfig) -> float:
-    return 2.0 * config.sizes[-1]
-
-
-def _minimum(run: DescentRun) -> float:
-    return _beyond(run.config) if math.isnan(run.result.minimum) else run.result.minimum
-
-
-def _growth(small: dict[int, float], large: dict[int, float], beyond: float) -> list[float]:
-    """Decades from the minimum of one teacher's students to that of a larger one's, seed by seed.
-
-    Two minima beyond the sizes cannot be compared.
-    """
-    seeds = sorted(small.keys() & large.keys())
-    return [math.log10(large[seed] / small[seed]) for seed in seeds if small[seed] < beyond]
-
-
-def _paper_descent(config: DescentConfig) -> list[Condition]:
-    return [
-        is_so("Sec E.5.4: MNIST", config.source == "mnist"),
-        at_least("Sec E.5.4: all 60,000 digits", config.n, 60_000),
-    ]
-
-
 _SHORT = {"source": "digits", "n": 300, "n_test": 300, "evaluations": 2}
+
 UNTRAINED = Control(
     name="no training",
     removes="training",
     settings={**_SHORT, "lr": STILL, "steps": 2, "teacher_steps": 2},
     why="Students that never learn agree with the teacher on neither part.",
 )
+
 FEW_INPUTS = Control(
     name="few inputs",
     removes="scale",
@@ -207,6 +151,7 @@ FEW_INPUTS = Control(
     },
     why="So few Gaussians cannot be learned, which opens a gap that is not one of structure.",
 )
+
 UNTRAINED_RESNET = Control(
     name="no training",
     removes="training",
@@ -216,12 +161,6 @@ UNTRAINED_RESNET = Control(
     },
     why="Students that never learn agree with the teacher on neither part.",
 )  # fmt: skip
-UNTRAINED_SIZES = Control(
-    name="no training",
-    removes="training",
-    settings={"source": "digits", "lr": STILL, "epochs": 1, "n": 300},
-    why="Nets that never learn have no best size.",
-)
 
 
 def _students(lead9: float, lead50: float, **settings: Any) -> tuple[StudentsConfig, StudentsResult]:
@@ -255,26 +194,8 @@ def _students(lead9: float, lead50: float, **settings: Any) -> tuple[StudentsCon
 
 
 _RESNET: dict[str, Any] = {"source": "cifar10", "net": "resnet", "students": (9,)}
+
 _FOREIGN = {**_RESNET, "injected": "tiny_imagenet"}
-
-
-def _minima(**minima: float) -> list[DescentRun]:
-    """Students of the teachers FC(9) and FC(50)."""
-    return examples(
-        *(
-            (
-                DescentConfig(inputs="gaussian", teacher=teacher, sizes=(3, 9, 30)),
-                DescentResult(
-                    sizes=[3, 9, 30],
-                    test_loss=[2.0, 1.0, 2.0],
-                    test=[0.5] * 3,
-                    minimum=at,
-                    inputs_used=60_000,
-                ),
-            )
-            for teacher, at in zip((9, 50), minima.values(), strict=True)
-        )
-    )
 
 
 def _students_check(
@@ -334,16 +255,5 @@ CHECKS = (
         satisfied=examples(_students(0.3, 0.3, alpha=0.25, **_RESNET), _students(0.3, 0.3, **_RESNET)),
         violated=examples(_students(0.3, 0.3, alpha=0.25, **_RESNET), _students(-0.1, -0.1, **_RESNET)),
         controls=(UNTRAINED_RESNET,),
-    ),
-    Check(
-        claim_id="features.fig26",
-        experiment=FIG26,
-        evaluate=descent,
-        conditions=_paper_descent,
-        satisfied=_minima(nine=9.0, fifty=30.0),
-        violated=_minima(nine=9.0, fifty=9.0),
-        controls=(UNTRAINED_SIZES,),
-        reported="minimum near 9 for the teacher and the student of FC(9)",
-        reading="First local minimum of the test loss over the sizes tried; up to 4 units off is near.",
     ),
 )

@@ -107,7 +107,7 @@ def _symmetric_learner(D: int, k: int, inverse_tolerance: int) -> tuple[float, t
     worst: tuple[Fraction, tuple[int, ...]] | None = None
     for size in range(k + 1):
         for positive in combinations(range(1, k + 1), size):
-            label = _mean_label(D, k, positive)
+            label = mean_label(D, k, positive)
             rho = [
                 sum((p * f * s for p, f, s in zip(weight, label, row, strict=True)), Fraction(0))
                 for row in signs
@@ -119,8 +119,14 @@ def _symmetric_learner(D: int, k: int, inverse_tolerance: int) -> tuple[float, t
     return float(worst[0]) / 2, worst[1]
 
 
-def _mean_label(D: int, k: int, positive: tuple[int, ...]) -> list[Fraction]:
-    """Mean label given the number of patterns present, for labels +1 at these counts of relevant ones."""
+def mean_label(D: int, k: int, positive: tuple[int, ...]) -> list[Fraction]:
+    """Return the mean label given the number of patterns present, 0..D.
+
+    Args:
+        D: patterns.
+        k: relevant patterns.
+        positive: counts of relevant patterns with label +1.
+    """
     label = [1 if count in positive else -1 for count in range(k + 1)]
     return [
         sum(
