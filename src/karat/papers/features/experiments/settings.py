@@ -82,7 +82,7 @@ class LearningConfig:
         pictures: whether neuron directions are kept.
         labels: "permuted" ones of the training sample no longer depend on its inputs.
         fixed_features: whose output weights the method "rf" trains: "random" neurons of the start, or
-            "learned" ones after both feature steps, which are not fixed at all.
+            steps of the number of relevant patterns, which only who is "told" them can know.
     """
 
     task: Literal["parity", "majority", "interval", "hidden"] = "parity"
@@ -124,7 +124,7 @@ class LearningConfig:
     evaluations: Annotated[int, Ge(2)] = 12
     pictures: bool = False
     labels: Literal["true", "permuted"] = "true"
-    fixed_features: Literal["random", "learned"] = "random"
+    fixed_features: Literal["random", "told"] = "random"
 
     def __post_init__(self) -> None:
         self._check_engine()
