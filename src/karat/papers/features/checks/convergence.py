@@ -99,7 +99,7 @@ CHECKS = (
         conditions=_theorem34,
         satisfied=examples((_WIDE, made_up_methods({"network": made_up_scores(1.0, hinge=0.01)}))),
         violated=examples((_WIDE, made_up_methods({"network": made_up_scores(0.5, hinge=0.9)}))),
-        controls=(collapsed(PERMUTED, methods=("network",)),),
+        controls=(collapsed(PERMUTED, d=60, D=20, methods=("network",)),),
         reading="Class weights in the first two steps only; noise zeta/sigma~ (printed zeta/sigma_zeta).",
     ),
 )

@@ -38,15 +38,18 @@ SIGNS = (
 )
 
 SMALL_WORLD: Mapping[str, Any] = {
-    "n": 10_000,
+    "n": 5000,
+    "n_test": 2000,
+    "n_validation": 1000,
     "pairs": 50,
+    "steps": 200,
     "lr_a": (50.0,),
     "lr_top": (50.0,),
     "lr_ntk": (1e-4,),
     "n_kernel": 0,
     "pictures": False,
 }
-"""The smallest size that the paper prints (Table 5), at which controls of parity labels are run."""
+"""Size and rates of the controls of parity labels; the rates are those of Table 5 at the same m."""
 
 ASCENT = Control(
     name="feature steps ascend",

@@ -55,8 +55,8 @@ def first_step(runs: Sequence[SignalRun]) -> Finding:
     sampling noise falls like the lemma's own error.
     """
     half = _fair(runs)
-    per_pattern = max(run.config.n / run.config.D for run in half)
-    growing = [run for run in half if run.config.n == per_pattern * run.config.D]
+    by_share = grouped(half, lambda run: run.config.n / run.config.D)
+    growing = max(by_share.values(), key=lambda group: len({run.config.D for run in group}))
     parts = [
         _constant(growing, lambda run: run.result.signal_worst / _activation_error(run.config)),
         _constant(growing, lambda run: 4 * run.result.background_worst / _activation_error(run.config)),
@@ -172,7 +172,7 @@ CHECKS = (
         violated=_signal(lambda config: 0.125),
         controls=(SHUFFLED, WRONG_SIGN),
         reading="Error terms of Lemma 15, its full version, with one constant for all D and p_fail = 1/2; "
-        "beta is the share of active samples. Samples, n = 400 D, stand for the population.",
+        "beta is the share of active samples. Samples, n = 100 D, stand for the population.",
     ),
     Check(
         claim_id="features.sec5.1.improve",

@@ -144,8 +144,8 @@ FEW_INPUTS = Control(
     settings={
         "source": "digits",
         "n": 500,
-        "steps": 300,
-        "teacher_steps": 300,
+        "steps": 100,
+        "teacher_steps": 200,
         "n_test": 500,
         "evaluations": 2,
     },

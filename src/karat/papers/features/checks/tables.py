@@ -232,7 +232,7 @@ CHECKS = (
         printed("tab5"),
         satisfied=examples(*_N),
         violated=examples(_N[0], (_N[1][0], as_printed("tab5", "n=10000", off=0.03))),
-        controls=(collapsed(ASCENT, **_CHEAP),),
+        controls=(collapsed(ASCENT, n=10_000, **_CHEAP),),
         reported=reported_text("tab5"),
         reading=f"{SIGNS} {STAGE3}",
     ),

@@ -155,7 +155,7 @@ _BASE = LearningConfig(
 _TINY = replace(_BASE, d=20, D=20, pairs=20, n=1000)
 
 # Samples in proportion to the patterns: sampling noise then falls like the lemma's own error, D^(-1/2).
-_GROWING = tuple({"d": D, "D": D, "n": 400 * D} for D in (50, 200, 400))
+_GROWING = tuple({"d": D, "D": D, "n": 100 * D} for D in (50, 200, 400))
 
 LEM6 = Experiment(
     name="features.lem6",
