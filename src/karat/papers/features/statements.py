@@ -66,7 +66,6 @@ thm4.repaired | Thm 4 | 357 | lower
   k)^(1/3)/2 queries or a tolerance as fine (Parseval over the parities).
   origin: karat
   supersedes: features.thm4
-  contradicts: features.thm4
 lem23.lp | Lem 23 | 2643 | existence
   After two steps, for p_background >= k^2/D, k >= log^2(D m/(p_fail label_corr)) and m >= max(k^4, D), some
   linear classifier on the features has population hinge loss zero, |a|_0 = O(m/k) and |a|_inf = O(k^5/m).
