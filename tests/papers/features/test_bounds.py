@@ -134,25 +134,25 @@ def test_correlation_of_the_parity_mixture_is_that_of_its_law(p_o):
 
 _CASES = (
     (
-        regimes.theorem1_unmet,
+        regimes.theorem1,
         {"k": 5, "D": 100, "pairs": 300, "p_o": 0.1, "label_corr": 0.25},
         {"k": 900, "D": 10**7, "pairs": 10**36, "p_o": 0.5, "label_corr": 0.25},
         ("log^2", "p_o >=", "k^12"),
     ),
     (
-        regimes.lemma15_unmet,
+        regimes.lemma15,
         {"k": 5, "D": 100, "pairs": 300, "p_o": 0.1, "noise": 0.2},
         {"k": 900, "D": 10**7, "pairs": 300, "p_o": 0.5, "noise": 900**-1.5},
         ("log^2", "p_o >=", "sigma_xi"),
     ),
     (
-        regimes.lemma23_unmet,
+        regimes.lemma23,
         {"k": 5, "D": 100, "pairs": 50, "p_o": 0.1, "label_corr": 0.25},
         {"k": 9000, "D": 10**9, "pairs": 10**16, "p_o": 0.5, "label_corr": 0.25},
         ("log^2", "p_o >=", "k^4"),
     ),
     (
-        regimes.theorem34_unmet,
+        regimes.theorem34,
         {
             "k": 5, "d": 1000, "D": 30, "pairs": 700, "p_o": 0.5, "label_corr": 0.25, "p_min": 0.3,
             "sigma_zeta": 0.5,
@@ -164,25 +164,38 @@ _CASES = (
         ("log^2", "m >= max(k^4, D, d)", "sigma_zeta <="),
     ),
     (
-        regimes.theorem2_unmet,
+        regimes.theorem2,
         {"k": 4, "D": 20, "p_o": 0.25},
         {"k": 5, "D": 100, "p_o": 0.5},
         ("odd", "D/16", "p_o = 1/2"),
     ),
-    (regimes.theorem29_unmet, {"k": 4, "D": 20}, {"k": 5, "D": 100}, ("odd", "D/16")),
+    (regimes.theorem29, {"k": 4, "D": 20}, {"k": 5, "D": 100}, ("odd", "D/16")),
 )  # fmt: skip
 
 
+def _unmet(conditions):
+    return [condition.name for condition in conditions if condition.status == "unmet"]
+
+
 @pytest.mark.parametrize(
-    ("unmet", "broken", "met", "parts"), _CASES, ids=lambda case: getattr(case, "__name__", "")
+    ("regime", "broken", "met", "parts"), _CASES, ids=lambda case: getattr(case, "__name__", "")
 )
-def test_hypotheses_name_what_is_broken(unmet, broken, met, parts):
-    named = unmet(**broken)
+def test_hypotheses_name_what_is_broken(regime, broken, met, parts):
+    named = _unmet(regime(**broken))
     assert len(named) == len(parts)
     assert all(part in text for part, text in zip(parts, named, strict=True))
-    assert unmet(**met) == []
+    assert _unmet(regime(**met)) == []
+    assert len(regime(**met)) == len(regime(**broken))
 
 
 def test_a_label_without_correlation_is_named_alone():
-    unmet = regimes.theorem1_unmet(k=5, D=100, pairs=300, p_o=0.5, label_corr=0.0)
-    assert unmet == ["Asm A1: label_corr > 0"]
+    conditions = regimes.theorem1(k=5, D=100, pairs=300, p_o=0.5, label_corr=0.0)
+    assert _unmet(conditions) == ["Asm A1: label_corr > 0"]
+
+
+def test_the_repaired_threshold_leaves_a_parity_by_parsevals_count():
+    for D, k in ((20, 3), (100, 5)):
+        parities, floor = math.comb(D, k), bounds.query_floor(D, k)
+        seen = floor * floor**2 / 4
+        close = 1 / (2 * bounds.largest_advantage(D, k)) ** 2
+        assert seen + close < parities

@@ -1,5 +1,6 @@
 """What the features experiments measure, and malformed settings."""
 
+import math
 import re
 from dataclasses import replace
 
@@ -7,6 +8,7 @@ import pytest
 import torch
 
 from karat.core.divergence import settle
+from karat.core.walsh import cube
 from karat.data import majority_law, parity_law
 from karat.data.pattern_dictionary import PatternDictionary
 from karat.lab.execute import execute
@@ -23,7 +25,10 @@ from karat.papers.features.experiments.learning import (
     rescaled_one_step,
     without_structure,
 )
+from karat.papers.features.experiments.methods import run_methods
 from karat.papers.features.experiments.quality import QualityConfig
+from karat.papers.features.experiments.queries import QueriesConfig, krawtchouk, mean_label
+from karat.papers.features.experiments.queries import run as run_queries
 from karat.papers.features.experiments.settings import LearningConfig
 from karat.papers.features.experiments.students import StudentsConfig
 from karat.papers.features.experiments.tables import TINY
@@ -51,10 +56,10 @@ def test_every_cell_of_the_tables_is_reported():
 
 
 def test_runs_are_told_apart_by_the_part_of_the_table_and_by_what_they_add():
-    config = replace(TINY, negative_rate=0.8, sampling="balanced")
+    config = replace(TINY, negative_rate=0.8, weighted=True, sampling="balanced")
     assert part_of("tab3", config) == "d=60"
     assert part_of("tab1", config) == ""
-    assert part_label("tab4", config) == "negative_rate=0.8, balanced batches"
+    assert part_label("tab4", config) == "negative_rate=0.8, class weights, balanced batches"
 
 
 @pytest.mark.parametrize("name", [name for name in EXPERIMENTS if name.startswith("features.")])
@@ -104,6 +109,59 @@ def test_rescaling_changes_lengths_and_keeps_directions():
     assert torch.allclose(torch.linalg.vector_norm(rescaled.net.W, dim=1), want, rtol=1e-5)
     direction = problem.direction
     assert torch.allclose(rescaled.cosines(direction), stages.one.cosines(direction), atol=1e-6)
+
+
+@pytest.mark.parametrize("task", ["parity", "interval"])
+def test_descent_turns_every_neuron_to_the_side_of_its_output_weight(task):
+    config = replace(TINY, task=task, low=3, high=5, methods=(), pictures=False)
+    results = {
+        gradient: run_methods(replace(config, gradient=gradient), torch.Generator().manual_seed(0))
+        for gradient in ("descent", "ascent")
+    }
+    assert results["descent"].step2.signed > 0.9
+    assert results["ascent"].step2.signed == pytest.approx(-results["descent"].step2.signed, abs=1e-6)
+    assert results["ascent"].step2.cos == pytest.approx(results["descent"].step2.cos, abs=1e-4)
+
+
+def test_permuted_labels_keep_inputs_and_shares_and_say_nothing():
+    true, permuted = (
+        draw(replace(TINY, methods=(), labels=labels), torch.Generator().manual_seed(0))
+        for labels in ("true", "permuted")
+    )
+    assert torch.equal(true.train.x, permuted.train.x)
+    assert float(true.train.y.sum()) == float(permuted.train.y.sum())
+    along = [abs(float(p.train.y @ (p.train.x.double() @ p.direction).float())) for p in (true, permuted)]
+    assert along[1] < along[0] / 4
+
+
+def test_a_skipped_second_step_leaves_the_first():
+    config = replace(TINY, methods=(), second_step="skipped")
+    stages = learn_features(config, draw(config, torch.Generator().manual_seed(0)))
+    assert stages.two is stages.one
+
+
+def test_five_coarse_queries_beat_the_printed_threshold_and_not_the_repaired_one():
+    result = run_queries(QueriesConfig(D=60, k=5), torch.Generator())
+    assert max(result.queries, result.inverse_tolerance) < result.floor
+    assert result.parities**-3 < result.advantage < result.parities**-0.5
+    assert result.hardest == [1, 3, 5]
+    with pytest.raises(ValueError, match="`k` of `QueriesConfig` must be an odd number of at most `D` = 60"):
+        QueriesConfig(D=60, k=4)
+
+
+def test_the_symmetric_learner_reaches_the_correlation_of_a_brute_force_over_the_cube():
+    D, k = 9, 3
+    z = cube(D)
+    present = ((1 - z) / 2).sum(dim=1).long()
+    guess = torch.tensor([-1.0 if krawtchouk(D, k, int(w)) >= 0 else 1.0 for w in present])
+    parity = torch.where(((1 - z[:, :k]) / 2).sum(dim=1) % 2 == 1, 1.0, -1.0)
+    advantage = float((guess * parity).mean()) / 2
+    weights = [math.comb(D, w) / 2**D for w in range(D + 1)]
+    label = [float(value) for value in mean_label(D, k, (1, 3))]
+    signs = [-1.0 if krawtchouk(D, k, w) >= 0 else 1.0 for w in range(D + 1)]
+    exact = sum(p * f * s for p, f, s in zip(weights, label, signs, strict=True)) / 2
+    assert advantage == pytest.approx(exact)
+    assert advantage > 0
 
 
 def test_unmatched_settings_are_refused_in_one_sentence():

@@ -196,6 +196,30 @@ def query_floor(D: int, k: int) -> float:
     return math.comb(D, k) ** (1 / 3) / 2
 
 
+def largest_advantage(D: int, k: int) -> float:
+    r"""How far below one half the error gets, at most, with less than the effort of `query_floor`.
+
+    .. math:: \tbinom{D}{k}^{-1/2}
+
+    Printed is :math:`\binom{D}{k}^{-3}`, which a learner with k coarse queries exceeds. Reading: a predicate
+    answers :math:`c + E[y g]/2` with :math:`|g| \le 1`, so by Parseval a query of tolerance :math:`\tau`
+    tells at most :math:`1/(4\tau^2)` of the N parities from noise, and fewer than N/32 are told apart by
+    less than :math:`N^{1/3}/2` queries with :math:`1/\tau` as small. An answer has a correlation above
+    :math:`2 N^{-1/2}` with fewer than N/4 of the others. So some parity is left, with an error of
+    :math:`1/2 - N^{-1/2}` at least.
+
+    Args:
+        D: patterns.
+        k: relevant patterns.
+
+    >>> round(largest_advantage(100, 5), 6)
+    0.000115
+
+    Ref: features, Thm 4
+    """
+    return float(math.comb(D, k) ** -0.5)
+
+
 def signal_after_step_one(label_corr: float, scale: float, active: float) -> float:
     r"""The component of a neuron along every relevant pattern after the first gradient step.
 

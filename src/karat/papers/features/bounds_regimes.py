@@ -1,18 +1,15 @@
-r"""Conditions of the statements of features: those that a run breaks, hidden constants read as 1.
+r"""Conditions of the statements of features with their numbers, hidden constants read as 1.
 
-Every function returns them as texts; an empty list says that the statement applies. Symbols: :math:`m` is
-`pairs`, :math:`\gamma` `label_corr`, :math:`\delta` `p_fail`, :math:`\epsilon` `tol`.
+Symbols: :math:`m` is `pairs`, :math:`\gamma` `label_corr`, :math:`\delta` `p_fail`, :math:`\epsilon` `tol`.
 """
 
 import math
 
-
-def _broken(conditions: dict[str, bool]) -> list[str]:
-    return [text for text, met in conditions.items() if not met]
+from karat.study.hypothesis import Condition, at_least, at_most, is_so
 
 
-def theorem1_unmet(*, k: int, D: int, pairs: int, p_o: float, label_corr: float) -> list[str]:
-    r"""Return the broken conditions of Theorem 1, with tol = p_fail = 1/2.
+def theorem1(*, k: int, D: int, pairs: int, p_o: float, label_corr: float) -> list[Condition]:
+    r"""Return the conditions of Theorem 1 on sizes, with tol = p_fail = 1/2.
 
     .. math::
 
@@ -28,18 +25,16 @@ def theorem1_unmet(*, k: int, D: int, pairs: int, p_o: float, label_corr: float)
     Ref: features, Thm 1
     """
     if label_corr <= 0:
-        return ["Asm A1: label_corr > 0"]
-    return _broken(
-        {
-            "Thm 1: k >= log^2(D/(p_fail label_corr))": k >= math.log(D / (0.5 * label_corr)) ** 2,
-            "Thm 1: p_o >= k^2/D": p_o >= k**2 / D,
-            "Thm 1: m >= max(k^12/tol^(3/2), D)": pairs >= max(k**12 / 0.5**1.5, D),
-        }
-    )
+        return [is_so("Asm A1: label_corr > 0", False)]
+    return [
+        at_least("Thm 1: k >= log^2(D/(p_fail label_corr))", k, math.log(D / (0.5 * label_corr)) ** 2),
+        at_least("Thm 1: p_o >= k^2/D", p_o, k**2 / D),
+        at_least("Thm 1: m >= max(k^12/tol^(3/2), D)", pairs, max(k**12 / 0.5**1.5, D)),
+    ]
 
 
-def lemma15_unmet(*, k: int, D: int, pairs: int, p_o: float, noise: float) -> list[str]:
-    r"""Return the broken conditions of the full version of Lemma 6, with p_fail = 1/2.
+def lemma15(*, k: int, D: int, pairs: int, p_o: float, noise: float) -> list[Condition]:
+    r"""Return the conditions of the full version of Lemma 6, with p_fail = 1/2.
 
     .. math:: k \ge \log^2(D m / \delta), \quad p_o \ge k^2 / D, \quad \sigma_\xi < 1/k
 
@@ -52,17 +47,15 @@ def lemma15_unmet(*, k: int, D: int, pairs: int, p_o: float, noise: float) -> li
 
     Ref: features, Lem 15
     """
-    return _broken(
-        {
-            "Lem 15: k >= log^2(D m/p_fail)": k >= math.log(D * pairs / 0.5) ** 2,
-            "Lem 15: p_o >= k^2/D": p_o >= k**2 / D,
-            "Lem 15: sigma_xi < 1/k": noise < 1 / k,
-        }
-    )
+    return [
+        at_least("Lem 15: k >= log^2(D m/p_fail)", k, math.log(D * pairs / 0.5) ** 2),
+        at_least("Lem 15: p_o >= k^2/D", p_o, k**2 / D),
+        is_so("Lem 15: sigma_xi < 1/k", noise < 1 / k),
+    ]
 
 
-def lemma23_unmet(*, k: int, D: int, pairs: int, p_o: float, label_corr: float) -> list[str]:
-    r"""Return the broken conditions of Lemma 23, with p_fail = 1/k^3, the largest it allows.
+def lemma23(*, k: int, D: int, pairs: int, p_o: float, label_corr: float) -> list[Condition]:
+    r"""Return the conditions of Lemma 23, with p_fail = 1/k^3, the largest it allows.
 
     .. math:: k \ge \log^2(D m / (\delta\gamma)), \quad p_o \ge k^2 / D, \quad m \ge \max(k^4, D)
 
@@ -76,19 +69,17 @@ def lemma23_unmet(*, k: int, D: int, pairs: int, p_o: float, label_corr: float) 
     Ref: features, Lem 23
     """
     size = math.log(D * pairs * k**3 / label_corr)
-    return _broken(
-        {
-            "Lem 23: k >= log^2(D m/(p_fail label_corr))": k >= size**2,
-            "Lem 23: p_o >= k^2/D": p_o >= k**2 / D,
-            "Lem 23: m >= max(k^4, D)": pairs >= max(k**4, D),
-        }
-    )
+    return [
+        at_least("Lem 23: k >= log^2(D m/(p_fail label_corr))", k, size**2),
+        at_least("Lem 23: p_o >= k^2/D", p_o, k**2 / D),
+        at_least("Lem 23: m >= max(k^4, D)", pairs, max(k**4, D)),
+    ]
 
 
-def theorem34_unmet(
+def theorem34(
     *, k: int, d: int, D: int, pairs: int, p_o: float, label_corr: float, p_min: float, sigma_zeta: float
-) -> list[str]:
-    r"""Return the broken conditions of Theorem 34 on sizes and noise, with p_fail = 1/k^3, its largest.
+) -> list[Condition]:
+    r"""Return the conditions of Theorem 34 on sizes and noise, with p_fail = 1/k^3, its largest.
 
     .. math::
 
@@ -113,17 +104,15 @@ def theorem34_unmet(
     scale = math.sqrt(D * p_o * (1 - p_o) + d * sigma_zeta**2)
     size = math.log(D * pairs * d * k**3 / (label_corr * p_min))
     noise = min(1 / scale, scale / math.sqrt(d))
-    return _broken(
-        {
-            "Thm 34: k >= log^2(D m d/(p_fail label_corr p_min))": k >= size**2,
-            "Thm 34: m >= max(k^4, D, d)": pairs >= max(k**4, D, d),
-            "Thm 34: sigma_zeta <= min(1/sigma~, sigma~/sqrt(d))": sigma_zeta <= noise,
-        }
-    )
+    return [
+        at_least("Thm 34: k >= log^2(D m d/(p_fail label_corr p_min))", k, size**2),
+        at_least("Thm 34: m >= max(k^4, D, d)", pairs, max(k**4, D, d)),
+        at_most("Thm 34: sigma_zeta <= min(1/sigma~, sigma~/sqrt(d))", sigma_zeta, noise),
+    ]
 
 
-def theorem2_unmet(*, k: int, D: int, p_o: float) -> list[str]:
-    r"""Return the broken conditions of Theorem 2: k odd and :math:`3 < k \le D/16`.
+def theorem2(*, k: int, D: int, p_o: float) -> list[Condition]:
+    r"""Return the conditions of Theorem 2: k odd and :math:`3 < k \le D/16`.
 
     Args:
         k: relevant patterns.
@@ -132,17 +121,15 @@ def theorem2_unmet(*, k: int, D: int, p_o: float) -> list[str]:
 
     Ref: features, Thm 2
     """
-    return _broken(
-        {
-            "Thm 2: k odd and above 3": k % 2 == 1 and k > 3,
-            "Thm 2: k <= D/16": k <= D / 16,
-            "Asm A2: the mixture of Thm 2 is in the family for p_o = 1/2 only": p_o == 0.5,
-        }
-    )
+    return [
+        is_so("Thm 2: k odd and above 3", k % 2 == 1 and k > 3),
+        at_most("Thm 2: k <= D/16", k, D / 16),
+        is_so("Asm A2: the mixture of Thm 2 is in the family for p_o = 1/2 only", p_o == 0.5),
+    ]
 
 
-def theorem29_unmet(*, k: int, D: int) -> list[str]:
-    r"""Return the broken conditions of Theorem 29: k odd and :math:`k \le D/16`.
+def theorem29(*, k: int, D: int) -> list[Condition]:
+    r"""Return the conditions of Theorem 29: k odd and :math:`k \le D/16`.
 
     Args:
         k: relevant patterns.
@@ -150,4 +137,4 @@ def theorem29_unmet(*, k: int, D: int) -> list[str]:
 
     Ref: features, Thm 29
     """
-    return _broken({"Thm 29: k odd": k % 2 == 1, "Thm 29: k <= D/16": k <= D / 16})
+    return [is_so("Thm 29: k odd", k % 2 == 1), at_most("Thm 29: k <= D/16", k, D / 16)]

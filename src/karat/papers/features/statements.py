@@ -21,6 +21,7 @@ A1prime | Asm A1' | 207 | definition
 appF | Thm 34 | 4293 | upper
   General setting: with a mu-incoherent dictionary, Gaussian input noise, dependent background patterns and
   unbalanced classes, class weights 1/(2 P(y)) in the first two steps still give a small error.
+  uses: features.eq4
 eq2 | Eq 2 | 219 | definition
   Two-layer net with 2m neurons a_i act(<w_i, x> + b_i), act(z) = min(1, max(z, 0)), with paired opposite
   top weights at the start.
@@ -32,6 +33,7 @@ eq4 | Eq 4 | 268 | algorithm
 thm1 | Thm 1 | 280 | upper
   For k >= log^2(D/(p_fail label_corr)), p_background >= k^2/D and m >= max(k^12/tol^1.5, D) some step of
   training has error <= hinge loss <= tol.
+  uses: features.lem5, features.lem6, features.lem23.lp, features.lem24
 lem5 | Lem 5 | 386 | existence
   A net with 3(k+1) neurons, all weights along sum_{j in A} M_j, computes y exactly.
 lem6 | Lem 6 | 437 | upper
@@ -44,20 +46,30 @@ sec5.2.mean | Sec 5.2 | 522 | qualitative
 lem24 | Lem 24 | 2991 | upper
   In classifier learning with one rate lr < 1 and decay lambda, t steps move a neuron by at most 2 t lr lambda
   |w| + lr^2 t^2 + t |a|, with w and a its weights after step two.
+  uses: features.lem23.lp
 thm2 | Thm 2 | 297 | lower
   For fixed features in [-1, 1]^N and weights of norm B some distribution forces hinge loss >= p_background
   (1 - sqrt(2N) B/2^k), for odd k with 3 < k <= D/16.
+  uses: features.thm29
 thm29 | Thm 29 | 3379 | lower
   On fair coins, for odd k <= D/16, some parity of k patterns forces hinge loss >= 1 - sqrt(2N) B/2^k on every
   linear model of norm B over N features in [-1, 1] that were fixed before.
 cor3 | Cor 3 | 332 | lower
   Shift-invariant kernels of norm L suffer hinge loss >= p_background (1 - poly(d, L)/2^k) - 1/poly(d, L).
+  uses: features.thm2
 thm4 | Thm 4 | 357 | lower
   Without input structure a statistical-query learner of error < 1/2 - 1/binom(D, k)^3 needs binom(D,
-  k)^(1/3)/2 queries or a tolerance as fine.
+  k)^(1/3)/2 queries or a tolerance as fine. False as printed: k coarse queries about the number of patterns
+  reach such an error on every member of the family.
+thm4.repaired | Thm 4 | 357 | lower
+  Without input structure a statistical-query learner of error < 1/2 - binom(D, k)^(-1/2) needs binom(D,
+  k)^(1/3)/2 queries or a tolerance as fine (Parseval over the parities).
+  origin: karat
+  supersedes: features.thm4
 lem23.lp | Lem 23 | 2643 | existence
   After two steps, for p_background >= k^2/D, k >= log^2(D m/(p_fail label_corr)) and m >= max(k^4, D), some
   linear classifier on the features has population hinge loss zero, |a|_0 = O(m/k) and |a|_inf = O(k^5/m).
+  uses: features.lem5, features.lem6
 tab1 | Tab 1 | 3573 | reported numbers
   Parity, d = 500, D = 100, k = 5: test accuracy 100.0 network, 86.4 NTK, 76.0 random features, 52.2 one
   step, 100.0 two steps, 52.0 network without structure; best cosine .997, NA, .114, .848, .997, .253.
@@ -69,9 +81,13 @@ secE.1.1.second | Sec E.1.1 | 3589 | qualitative
 secE.1.1.scale | Sec E.1.1 | 3589 | qualitative
   The gap between one and two steps is one of directions: it stays when the weights after step one get the
   lengths, biases and output weights of step two.
+  origin: karat
 tab2 | Tab 2 | 3620 | reported numbers
   Interval labels, k = 30: test accuracy 100.0, 100.0, 73.2, 41.0, 100.0, 100.0 for the same six methods;
   best cosine 1.00, NA, .153, .901, .994, .965.
+tab2.weighted | Tab 2 | 3620 | reported numbers
+  The numbers of Table 2 with class weights 1/(2 P(y)) in the first two steps, which the paper does not have.
+  origin: karat
 tab3 | Tab 3 | 3687 | reported numbers
   Parity over d: test accuracy 100.0, 81.5, 78.3, 51.1, 100.0, 51.0 at d = 100 and 100.0, 75.4, 77.0, 50.01,
   100.0, 52.5 at d = 2000.
@@ -80,6 +96,10 @@ tab3.one-step | Tab 3 | 3687 | reported numbers
 tab4 | Tab 4 | 3741 | reported numbers
   Parity over imbalance: test accuracy 100.0, 82.7, 70.4, 75.7, 100.0, 61.7 at negative share 0.8 and 100.0,
   81.7, 72.4, 89.2, 100.0, 71.8 at 0.9.
+tab4.balanced | Tab 4 | 3741 | reported numbers
+  The numbers of Table 4 with class weights in the first two steps and class-balanced batches after them,
+  which the paper does not have.
+  origin: karat
 tab5 | Tab 5 | 3766 | reported numbers
   Parity over n: test accuracy 100.0, 84.1, 74.7, 50.0, 100.0, 50.2 at n = 25000 and 100.0, 75.0, 74.3,
   50.3, 100.0, 52.2 at n = 10000.
@@ -87,10 +107,14 @@ fig5 | Fig 5 | 3557 | qualitative
   Parity: the network's test accuracy passes both fixed-feature methods; without structure all three stay at
   chance.
 fig6 | Fig 6 | 3560 | qualitative
-  Parity: weights cluster at +-sum_{j in A} M_j after two steps (cosine > 0.99).
+  Parity: weights begin to cluster at +-sum_{j in A} M_j, by the sign of their a_i, after one step; the second
+  improves them (cosine > 0.99).
 fig7 | Fig 7 | 3605 | qualitative
   Interval labels: the network learns fastest, NTK reaches it later, random features stay below; structure
   is not needed.
+fig7.weighted | Fig 7 | 3605 | qualitative
+  What Figure 7 shows, with class weights 1/(2 P(y)) in the first two steps.
+  origin: karat
 fig8 | Fig 8 | 3607 | qualitative
   Interval labels: the weights cluster at +-sum_{j in A} M_j after two steps.
 fig9 | Fig 9 | 3673 | qualitative
@@ -99,6 +123,9 @@ fig10 | Fig 10 | 3698 | qualitative
   The clustering of Figure 6 holds at d = 100 and d = 2000.
 fig11 | Fig 11 | 3717 | qualitative
   The ranking of Figure 5 holds at negative class shares 0.8 and 0.9, with NTK less stable.
+fig11.balanced | Fig 11 | 3717 | qualitative
+  What Figure 11 shows, with class weights in the first two steps and class-balanced batches after them.
+  origin: karat
 fig12 | Fig 12 | 3726 | qualitative
   The clustering of Figure 6 holds at negative class shares 0.8 and 0.9.
 fig13 | Fig 13 | 3776 | qualitative

@@ -55,7 +55,7 @@ def methods_table(table: str, runs: Sequence[MethodRun]) -> Table:
             if method == "ntk" and group[0].result.ntk_closed is not None:
                 rows.append(_closed_form_row(label, group))
     note = (
-        "Rates are chosen on a validation sample. Rows without printed numbers are not in the paper. "
+        "Of several rates the validation sample chooses. Rows without printed numbers are not in the paper. "
         "The majority column is the accuracy of the best constant answer."
     )
     return Table(

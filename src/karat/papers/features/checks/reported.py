@@ -102,8 +102,9 @@ def part_label(table: str, config: LearningConfig) -> str:
         table: such as "tab4".
         config: of the run.
     """
-    added = "balanced batches" if config.sampling != "plain" else ""
-    return ", ".join(filter(None, [part_of(table, config), added]))
+    weights = "class weights" if config.weighted and table in ("tab2", "tab4") else ""
+    batches = "balanced batches" if config.sampling != "plain" else ""
+    return ", ".join(filter(None, [part_of(table, config), weights, batches]))
 
 
 def reported_text(table: str) -> str:

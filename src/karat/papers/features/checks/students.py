@@ -1,29 +1,33 @@
-"""Students on inputs with and without structure: which part they learn, and at which size they do best."""
+"""Figures 22 to 25: which part of a mixture students learn."""
 
-import itertools
-import math
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
-from karat.papers.features.checks.images import MISSING
-from karat.papers.features.experiments.descent import FIG26, DescentConfig, DescentResult
+from karat.papers.features.checks.images import MISSING, STILL
+from karat.papers.features.checks.printed_size import LEAD
 from karat.papers.features.experiments.students import (
     FIG22,
     FIG24,
     Agreement,
-    Part,
+    StudentCurves,
     StudentsConfig,
     StudentsResult,
 )
-from karat.study.claim import Check, Finding
-from karat.study.evaluate import lower_bound_finding, upper_bound_finding
+from karat.study.check import Check
+from karat.study.control import Control
 from karat.study.experiment import Experiment
-from karat.study.run import Run, grouped
+from karat.study.finding import Finding
+from karat.study.hypothesis import Condition, at_least, is_so
+from karat.study.judging import Undecided, all_of, bound, noted
+from karat.study.run import Run, by_setting, examples
 
 StudentsRun = Run[StudentsConfig, StudentsResult]
-DescentRun = Run[DescentConfig, DescentResult]
+
+
+CLEAR = 0.05
+"""A lead of the original part up to this is no clear gap, one beyond it is."""
 
 
 def part_gap(
@@ -32,7 +36,7 @@ def part_gap(
     """Judge the lead of the original over the injected part, at the end and in the mean over the steps.
 
     Args:
-        size: of the students; see `_agreement`.
+        size: of the students, None for the largest.
         injected: which injected inputs, None for any.
         all_alphas: whether all shares of injected inputs count, or only one half.
     """
@@ -44,42 +48,34 @@ def part_gap(
             if injected in (None, run.config.injected) and (all_alphas or run.config.alpha == 0.5)
         ]
         if not mixtures:
-            raise ValueError(f"no such mixture was run: {MISSING}")
-        finding = lower_bound_finding([_lead(run, size) for run in mixtures], 0.0, deterministic=True)
-        students = [_agreement(run, size) for run in mixtures]
-        slower = min(float(np.mean(s.original)) - float(np.mean(s.injected)) for s in students)
-        note = (
-            f"Original part {_mean_final(mixtures, size, 'original'):.3f}, injected part "
-            f"{_mean_final(mixtures, size, 'injected'):.3f}; mean lead over the steps at least "
-            f"{slower:.3f}; teacher accuracy {np.mean([run.result.teacher_test for run in mixtures]):.3f}."
-        )
-        if len({run.seed for run in mixtures}) == 1:
-            note += " One seed only."
-        # "Slower and worse": a part that is worse at the end but led on the way is not learned slower.
-        return replace(finding, verdict="fails" if slower <= 0 else finding.verdict, caveat=note)
+            raise Undecided(f"no such mixture was run: {MISSING}")
+        parts = []
+        for group in by_setting(mixtures):
+            parts.append(bound([_lead(run, size) for run in group], "at least", CLEAR, LEAD))
+            # "Slower and worse": a part that is worse at the end but led on the way is not learned slower.
+            parts.append(bound([_lead_on_the_way(run, size) for run in group], "at least", 0.0, LEAD))
+        return noted(all_of(*parts), _said_of(mixtures, size))
 
     return evaluate
 
 
 def no_clear_gap(runs: Sequence[StudentsRun]) -> Finding:
     """Lead of the digits over the Gaussian part for FC(9), which the paper calls no significant trend."""
-    caveat = part_gap(9)(runs).caveat
-    finding = upper_bound_finding([_lead(run, 9) for run in runs], 0.05, deterministic=True)
-    return replace(finding, caveat=f"{caveat} A lead up to 0.05 is read as no clear gap.")
+    return noted(bound([_lead(run, 9) for run in runs], "at most", CLEAR, LEAD), _said_of(runs, 9))
 
 
 def clearer_gap(runs: Sequence[StudentsRun]) -> Finding:
     """The lead of the digits for FC(50), which must also exceed that for FC(9)."""
-    finding = part_gap(50)(runs)
-    small, large = (np.mean([_lead(run, size) for run in runs]) for size in (9, 50))
-    note = f"{finding.caveat} Mean lead {large:.3f} with m = 50, {small:.3f} with m = 9."
-    return replace(finding, verdict="fails" if large <= small else finding.verdict, caveat=note)
+    more = [_lead(run, 50) - _lead(run, 9) for run in runs]
+    return all_of(part_gap(50)(runs), bound(more, "at least", 0.0, LEAD))
 
 
 def _agreement(run: StudentsRun, size: int | None) -> Agreement:
-    """Agreement of the students with the teacher; without that size, of the largest or the first student."""
+    """Agreement of the students of a size with the teacher, of the largest without one."""
     sizes = run.config.students
-    chosen = sizes[-1] if size is None else size if size in sizes else sizes[0]
+    chosen = sizes[-1] if size is None else size
+    if chosen not in sizes:
+        raise Undecided(f"no student of size {chosen} was trained.")
     return run.result.mixture.students[chosen]
 
 
@@ -89,93 +85,175 @@ def _lead(run: StudentsRun, size: int | None) -> float:
     return student.original_final - student.injected_final
 
 
-def _mean_final(runs: Sequence[StudentsRun], size: int | None, part: Part) -> float:
-    return float(np.mean([_agreement(run, size).final(part) for run in runs]))
+def _lead_on_the_way(run: StudentsRun, size: int | None) -> float:
+    student = _agreement(run, size)
+    return float(np.mean(student.original)) - float(np.mean(student.injected))
 
 
-def foreign_images(runs: Sequence[StudentsRun]) -> Finding:
-    """Tiny ImageNet inputs are learned better than Gaussian ones and worse than originals."""
-    foreign = [run for run in runs if run.config.injected == "tiny_imagenet"]
-    noise = [run for run in runs if run.config.injected == "gaussian" and run.config.alpha == 0.5]
-    if not foreign or not noise:
-        raise ValueError(f"no mixture with Tiny ImageNet was run: {MISSING}")
-    low = _mean_final(noise, None, "injected")
-    middle, high = _mean_final(foreign, None, "injected"), _mean_final(foreign, None, "original")
-    finding = lower_bound_finding([min(middle - low, high - middle)], 0.0, deterministic=True)
-    return replace(finding, caveat=f"Gaussian {low:.3f}, Tiny ImageNet {middle:.3f}, originals {high:.3f}.")
-
-
-def _paper_students(run: StudentsRun) -> list[str]:
-    config = run.config
-    if config.net != "resnet":
-        return [] if config.n >= 60_000 else ["Sec E.5.2: all 60,000 digits"]
-    unmet = []
-    if config.source not in ("cifar10", "svhn"):
-        unmet.append("Sec E.5.2: CIFAR-10 and SVHN with all ten classes")
-    if config.n < 50_000:
-        unmet.append("Sec E.5.2: the full training sets")
-    return unmet
-
-
-def descent(runs: Sequence[DescentRun]) -> Finding:
-    """Sizes at the first minimum of the students' test loss: near the smallest teacher's, larger for larger.
-
-    Reading: a loss that falls over all sizes has its minimum beyond them; near means up to 4 units off.
-    """
-    by_inputs = grouped(runs, lambda run: run.config.inputs)
-    by_teacher = grouped(by_inputs.get("gaussian", []), lambda run: run.config.teacher)
-    if len(by_teacher) < 2:
-        raise ValueError("the students of at most one teacher were run: there is nothing to compare.")
-    teachers = sorted(by_teacher)
-    means = [float(np.mean([_minimum_or_beyond(run) for run in by_teacher[size]])) for size in teachers]
-    near = abs(means[0] - teachers[0]) <= 4
-    rising = all(later > earlier for earlier, later in itertools.pairwise(means))
-    on_images = ", ".join(f"{run.result.minimum:g}" for run in by_inputs.get("original", []))
-    listed = "; ".join(f"FC({size}) {mean:g}" for size, mean in zip(teachers, means, strict=True))
-    return Finding(
-        measured=means[0] if math.isfinite(means[0]) else None,
-        interval=None,
-        predicted=float(teachers[0]),
-        verdict="holds" if near and rising else "fails",
-        caveat=f"n = {runs[0].result.inputs_used}. Students' minima by teacher: {listed}; "
-        f"nets on the images: {on_images or 'not run'} (inf, nan: beyond the sizes tried).",
+def _said_of(runs: Sequence[StudentsRun], size: int | None) -> str:
+    students = [_agreement(run, size) for run in runs]
+    constant = np.mean([run.result.class_share_max for run in runs])
+    return (
+        f"Original part {np.mean([s.original_final for s in students]):.3f}, injected part "
+        f"{np.mean([s.injected_final for s in students]):.3f}, where a constant answer has {constant:.3f}; "
+        f"teacher accuracy {np.mean([run.result.teacher_test for run in runs]):.3f}."
     )
 
 
-def _minimum_or_beyond(run: DescentRun) -> float:
-    return math.inf if math.isnan(run.result.minimum) else run.result.minimum
+def foreign_images(runs: Sequence[StudentsRun]) -> Finding:
+    """Tiny ImageNet inputs are learned better than Gaussian ones and worse than originals, seed by seed."""
+    foreign = {run.seed: run for run in runs if run.config.injected == "tiny_imagenet"}
+    noise = {run.seed: run for run in runs if run.config.injected == "gaussian" and run.config.alpha == 0.5}
+    seeds = sorted(foreign.keys() & noise.keys())
+    if not seeds:
+        raise Undecided(f"no mixture with Tiny ImageNet was run: {MISSING}")
+    low = np.array([_agreement(noise[seed], None).injected_final for seed in seeds])
+    middle = np.array([_agreement(foreign[seed], None).injected_final for seed in seeds])
+    high = np.array([_agreement(foreign[seed], None).original_final for seed in seeds])
+    return noted(
+        all_of(bound(middle - low, "at least", 0.0, LEAD), bound(high - middle, "at least", 0.0, LEAD)),
+        f"Gaussian {low.mean():.3f}, Tiny ImageNet {middle.mean():.3f}, originals {high.mean():.3f}.",
+    )
 
 
-def _paper_descent(run: DescentRun) -> list[str]:
-    return [] if run.config.n >= 60_000 else ["Sec E.5.4: all 60,000 digits"]
+def _paper_students(config: StudentsConfig) -> list[Condition]:
+    if config.net != "resnet":
+        return [
+            is_so("Sec E.5.2: MNIST", config.source == "mnist"),
+            at_least("Sec E.5.2: all 60,000 digits", config.n, 60_000),
+        ]
+    return [
+        is_so("Sec E.5.2: CIFAR-10 and SVHN with all ten classes", config.source in ("cifar10", "svhn")),
+        is_so("Sec E.5.2: images of 32 x 32", config.side in (None, 32)),
+        at_least("Sec E.5.2: the full training sets", config.n, 50_000),
+    ]
 
 
-def _students(
+_SHORT = {"source": "digits", "n": 300, "n_test": 300, "evaluations": 2}
+
+UNTRAINED = Control(
+    name="no training",
+    removes="training",
+    settings={**_SHORT, "lr": STILL, "steps": 2, "teacher_steps": 2},
+    why="Students that never learn agree with the teacher on neither part.",
+)
+
+FEW_INPUTS = Control(
+    name="few inputs",
+    removes="scale",
+    settings={
+        "source": "digits",
+        "n": 500,
+        "steps": 100,
+        "teacher_steps": 200,
+        "n_test": 500,
+        "evaluations": 2,
+    },
+    why="So few Gaussians cannot be learned, which opens a gap that is not one of structure.",
+)
+
+UNTRAINED_RESNET = Control(
+    name="no training",
+    removes="training",
+    settings={
+        **_SHORT, "n": 60, "lr": STILL, "steps": 2, "teacher_steps": 2, "side": 8, "students": (4,),
+        "alpha": 0.5,
+    },
+    why="Students that never learn agree with the teacher on neither part.",
+)  # fmt: skip
+
+
+def _students(lead9: float, lead50: float, **settings: Any) -> tuple[StudentsConfig, StudentsResult]:
+    """Students of sizes 9 and 50 with given leads of the original part, whose agreement is 0.95."""
+
+    def agreement(lead: float) -> Agreement:
+        return Agreement(
+            original=[0.1, 0.95], injected=[0.1, 0.95 - lead], original_final=0.95, injected_final=0.95 - lead
+        )
+
+    base: dict[str, Any] = {
+        "source": "mnist",
+        "teacher": 9,
+        "students": (9, 50),
+        "n": 60_000,
+        "steps": 9,
+        "teacher_steps": 9,
+    }
+    config = StudentsConfig(**(base | settings))
+    students = {size: agreement(lead9 if size == 9 else lead50) for size in config.students}
+    curves = StudentCurves(steps=[0, 10], students=students)
+    result = StudentsResult(
+        teacher_test=0.9,
+        class_share_min=0.1,
+        class_share_max=0.1,
+        majority_original=0.1,
+        mixture=curves,
+        control=curves,
+    )
+    return config, result
+
+
+_RESNET: dict[str, Any] = {"source": "cifar10", "net": "resnet", "students": (9,)}
+
+_FOREIGN = {**_RESNET, "injected": "tiny_imagenet"}
+
+
+def _students_check(
     item: str,
     experiment: Experiment[StudentsConfig, StudentsResult],
     evaluate: Callable[[Sequence[StudentsRun]], Finding],
+    **more: Any,
 ) -> Check[StudentsConfig, StudentsResult]:
     return Check(
         claim_id=f"features.{item}",
         experiment=experiment,
         evaluate=evaluate,
-        hypotheses=_paper_students,
-        reading="Agreement with the teacher's labels on both parts; alpha is the share of injected inputs.",
+        conditions=_paper_students,
+        reading="Agreement with the teacher's labels on both parts; alpha is the share of injected inputs. A "
+        f"lead of the original part up to {CLEAR:g} is read as no clear gap.",
+        **more,
     )
 
 
 CHECKS = (
-    _students("fig22", FIG22, no_clear_gap),
-    _students("fig22.images", FIG24, part_gap(injected="gaussian")),
-    _students("fig25", FIG22, clearer_gap),
-    _students("fig23", FIG24, foreign_images),
-    _students("fig24", FIG24, part_gap(injected="gaussian", all_alphas=True)),
-    Check(
-        claim_id="features.fig26",
-        experiment=FIG26,
-        evaluate=descent,
-        hypotheses=_paper_descent,
-        reported="minimum near 9 for the teacher and the student of FC(9)",
-        reading="First local minimum of the test loss over the sizes tried; up to 4 units off is near.",
+    _students_check(
+        "fig22",
+        FIG22,
+        no_clear_gap,
+        satisfied=examples(_students(0.02, 0.2)),
+        violated=examples(_students(0.3, 0.4)),
+        controls=(FEW_INPUTS,),
+    ),
+    _students_check(
+        "fig22.images",
+        FIG24,
+        part_gap(injected="gaussian"),
+        satisfied=examples(_students(0.3, 0.3, **_RESNET)),
+        violated=examples(_students(0.0, 0.0, **_RESNET)),
+        controls=(UNTRAINED_RESNET,),
+    ),
+    _students_check(
+        "fig25",
+        FIG22,
+        clearer_gap,
+        satisfied=examples(_students(0.02, 0.2)),
+        violated=examples(_students(0.3, 0.2)),
+        controls=(UNTRAINED,),
+    ),
+    _students_check(
+        "fig23",
+        FIG24,
+        foreign_images,
+        satisfied=examples(_students(0.5, 0.5, **_RESNET), _students(0.2, 0.2, **_FOREIGN)),
+        violated=examples(_students(0.2, 0.2, **_RESNET), _students(0.5, 0.5, **_FOREIGN)),
+        controls=(UNTRAINED_RESNET,),
+    ),
+    _students_check(
+        "fig24",
+        FIG24,
+        part_gap(injected="gaussian", all_alphas=True),
+        satisfied=examples(_students(0.3, 0.3, alpha=0.25, **_RESNET), _students(0.3, 0.3, **_RESNET)),
+        violated=examples(_students(0.3, 0.3, alpha=0.25, **_RESNET), _students(-0.1, -0.1, **_RESNET)),
+        controls=(UNTRAINED_RESNET,),
     ),
 )

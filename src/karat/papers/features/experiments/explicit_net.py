@@ -7,7 +7,7 @@ import torch
 from karat.core.activations import TruncatedRelu
 from karat.data import PatternDictionary
 from karat.nets import TwoLayer
-from karat.papers.features.experiments.learning import draw_model
+from karat.papers.features.experiments.learning import draw_model, permuted
 from karat.papers.features.experiments.settings import LearningConfig
 from karat.study.experiment import Experiment, Preset
 
@@ -96,6 +96,8 @@ def run(config: LearningConfig, generator: torch.Generator) -> ExplicitNetResult
     model = replace(draw_model(config, generator), normalise=True)
     net = explicit_net(model)
     samples = model.sample(config.n, generator=generator)
+    if config.labels == "permuted":
+        samples = permuted(samples, generator)
     assert net.b is not None
     cosines = torch.nn.functional.cosine_similarity(net.W, model.relevant_sum, dim=1)
     return ExplicitNetResult(

@@ -35,6 +35,7 @@ class FiltersConfig:
         batch_size: of SGD.
         side: resolution, None for that of the images.
         picked: share of the filters in each of the two clusters.
+        labels: "permuted" ones of the training images no longer depend on them.
 
     Reading: the paper picks both clusters by hand in the picture of the last epoch. Here they are the filters
         at both ends of the leading principal direction at the end of training.
@@ -49,6 +50,7 @@ class FiltersConfig:
     batch_size: Count = 100
     side: Annotated[int, Ge(8)] | None = None
     picked: Annotated[float, Interval(gt=0, le=0.5)] = 0.2
+    labels: Literal["true", "permuted"] = "true"
 
 
 ClusterCosines = tuple[float, float, float]
@@ -109,6 +111,8 @@ def run(config: FiltersConfig, generator: torch.Generator) -> FiltersResult:
         generator: draws images, start and batches.
     """
     data = load_originals(config.source, config.n, generator, flat=False, side=config.side)
+    if config.labels == "permuted":
+        data = replace(data, labels=data.labels[torch.randperm(len(data.labels), generator=generator)])
     net = ResNet(config.m, data.classes, generator=generator, channels=data.x.shape[1])
     per_epoch = max(1, len(data.x) // config.batch_size)
     steps = max(config.epochs * per_epoch, EARLY)

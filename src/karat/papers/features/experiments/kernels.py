@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import torch
 from torch import Tensor
@@ -10,7 +11,7 @@ from karat.core.ranges import Positive
 from karat.papers.features.bounds import kernel_floor, rbf_parity_eigenvalue
 from karat.papers.features.experiments.learning import draw
 from karat.papers.features.experiments.scores import accuracy, hinge
-from karat.papers.features.experiments.settings import LearningConfig
+from karat.papers.features.experiments.settings import LearningConfig, Rates
 from karat.study.experiment import Experiment, Preset
 from karat.training.fixed_features import kernel_ridge
 
@@ -23,9 +24,14 @@ class KernelConfig(LearningConfig):
 
     Args:
         bandwidth: :math:`h` of :math:`\exp(-|x - x'|^2 / (2 h^2))`, on inputs :math:`|x| \approx 1`.
+        ridges: candidates, of which the validation sample chooses.
+        sees: patterns that the kernel looks at: "all", or only the "relevant" ones, which no kernel can
+            know that was fixed before the data.
     """
 
     bandwidth: Positive = 1.0
+    ridges: Rates = RIDGES
+    sees: Literal["all", "relevant"] = "all"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,8 +64,11 @@ def run(config: KernelConfig, generator: torch.Generator) -> KernelResult:
     """
     problem = draw(config, generator)
     train, validation, test = problem.train, problem.validation, problem.test
+    if config.sees == "relevant":
+        A = problem.model.A
+        train, validation, test = (replace(sample, x=sample.x[:, A]) for sample in (train, validation, test))
     kernel = _rbf(train.x, train.x, config.bandwidth)
-    alphas = kernel_ridge(kernel, train.y, RIDGES)
+    alphas = kernel_ridge(kernel, train.y, config.ridges)
     on_validation = _rbf(validation.x, train.x, config.bandwidth) @ alphas.T
     losses = [hinge(column, validation.y) for column in on_validation.T]
     alpha = alphas[losses.index(min(losses))]

@@ -117,9 +117,22 @@ def _samples(
     """Training, validation and test sample, and the scale by which all of them were divided."""
     sizes = (config.n, config.n_validation, config.n_test)
     raw = [model.sample(size, generator=generator, dtype=torch.float32) for size in sizes]
+    if config.labels == "permuted":
+        raw[0] = permuted(raw[0], generator)
     normaliser = Normaliser.fit(raw[0].x)
     train, validation, test = (normaliser.apply(sample) for sample in raw)
     return train, validation, test, normaliser.scale
+
+
+def permuted(samples: Samples, generator: torch.Generator) -> Samples:
+    """Return the same inputs with their labels in random order: a world in which they say nothing.
+
+    Args:
+        samples: whose labels are shuffled.
+        generator: draws the order.
+    """
+    y = samples.y[torch.randperm(len(samples), generator=generator)]
+    return Samples.clean(samples.x, y, z=samples.z, component=samples.component)
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,11 +163,15 @@ def learn_features(config: LearningConfig, problem: LearningProblem) -> Stages:
     """
     x, y = problem.train.x, problem.train.y
     weights = class_weights(y) if config.weighted else None
+    if config.gradient == "ascent":
+        y = -y  # at outputs near zero the hinge gradient is odd in the label: this turns its sign
     start = problem.start
     first = feature_step(start.net, x, y, lr=config.lr_first, weights=weights)
     # The decay of both steps is 1/(2 lr): nothing is kept of the weights before them, also outside the span.
     one = start.moved(first, 0.0)
     spread, closed = float("inf"), False
+    if config.second_step == "skipped":
+        return Stages(start, one, one, spread, closed)
     if config.second_step != "full" and config.noise > 0:
         rank_one = rank_one_step(first, x, y, lr=config.lr_second, weights=weights)
         spread = rank_one.spread

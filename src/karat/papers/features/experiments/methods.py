@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Annotated, Literal
 
 import torch
+from torch import Tensor
 
 from karat.papers.features.experiments.directions import (
     DirectionPicture,
@@ -42,12 +43,15 @@ class Cosines:
     Args:
         cos: the largest over neurons.
         cos_mean: mean over neurons of its absolute value.
+        signed: mean over neurons of the cosine times the sign of the output weight. Descent turns a neuron
+            to the side of its output weight, which tells it from ascent.
 
     Ref: features, Sec E.1
     """
 
     cos: float
     cos_mean: float
+    signed: float
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -158,9 +162,10 @@ def run_methods(config: LearningConfig, generator: torch.Generator) -> MethodsRe
         label_corr=problem.label_corr,
         closed_form_spread=stages.spread,
         closed_form=stages.closed,
-        start=_cosines(stages.start, problem),
-        step1=_cosines(stages.one, problem),
-        step2=_cosines(stages.two, problem),
+        # The output weights before a step are those whose signs steer it.
+        start=_cosines(stages.start, stages.start.net.a, problem),
+        step1=_cosines(stages.one, stages.start.net.a, problem),
+        step2=_cosines(stages.two, stages.one.net.a, problem),
         methods={name: _scores(method, problem) for name, method in trained.items()},
         step1_float32=float32,
         ntk_closed=closed_form_ntk(config, problem) if config.n_kernel and "ntk" in trained else None,
@@ -209,16 +214,20 @@ def _with_unstructured(
     return replace(result, methods=result.methods | scores, majority_unstructured=coins.majority())
 
 
-def _cosines(net: PatternNet, problem: LearningProblem) -> Cosines:
+def _cosines(net: PatternNet, top: Tensor, problem: LearningProblem) -> Cosines:
     cosines = net.cosines(problem.direction)
-    return Cosines(cos=float(cosines.max()), cos_mean=float(cosines.abs().mean()))
+    return Cosines(
+        cos=float(cosines.max()),
+        cos_mean=float(cosines.abs().mean()),
+        signed=float((cosines * top.sign()).mean()),
+    )
 
 
 def _scores(trained: Trained, problem: LearningProblem) -> MethodScores:
     """Accuracies, hinge loss, cosines, rate and curve of a method."""
     test, train = problem.test, problem.train
     f = outputs(trained.output, test.x)
-    cosines = None if trained.net is None else _cosines(trained.net, problem)
+    cosines = None if trained.net is None else trained.net.cosines(problem.direction)
     return MethodScores(
         train=accuracy(outputs(trained.output, train.x), train.y),
         test=accuracy(f, test.y),
@@ -227,8 +236,8 @@ def _scores(trained: Trained, problem: LearningProblem) -> MethodScores:
         lr=trained.lr,
         curve_steps=[step for step, _ in trained.curve],
         curve=[value for _, value in trained.curve],
-        cos=cosines.cos if cosines else None,
-        cos_mean=cosines.cos_mean if cosines else None,
+        cos=None if cosines is None else float(cosines.max()),
+        cos_mean=None if cosines is None else float(cosines.abs().mean()),
         weight_norm=trained.weight_norm,
         moved=trained.moved.share if trained.moved else None,
         moved_over_bound=trained.moved.over_bound if trained.moved else None,

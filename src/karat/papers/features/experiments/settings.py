@@ -65,7 +65,8 @@ class LearningConfig:
         lr_first: rate of the first feature step.
         lr_second: rate of the second.
         sigma_xi: neuron noise of both, None for :math:`k^{-3/2}`.
-        second_step: "closed" form, "full" gradient, or "auto" (closed where it is valid).
+        second_step: "closed" form, "full" gradient, "auto" (closed where it is valid), or "skipped".
+        gradient: "ascent" takes both feature steps up the loss instead of down.
         weighted: class weights in the feature steps.
         sd_W: standard deviation of the first hidden weights, None for :math:`1/k`.
         lr_a: candidate rates of the output weights of the network.
@@ -79,6 +80,9 @@ class LearningConfig:
         optimiser: of classifier learning.
         evaluations: points of the accuracy curves.
         pictures: whether neuron directions are kept.
+        labels: "permuted" ones of the training sample no longer depend on its inputs.
+        fixed_features: whose output weights the method "rf" trains: "random" neurons of the start, or
+            steps of the number of relevant patterns, which only who is "told" them can know.
     """
 
     task: Literal["parity", "majority", "interval", "hidden"] = "parity"
@@ -104,7 +108,8 @@ class LearningConfig:
     lr_first: Positive = 1e-8
     lr_second: Positive = 1.0
     sigma_xi: NonNegative | None = None
-    second_step: Literal["auto", "closed", "full"] = "auto"
+    second_step: Literal["auto", "closed", "full", "skipped"] = "auto"
+    gradient: Literal["descent", "ascent"] = "descent"
     weighted: bool = False
     sd_W: Positive | None = None
     lr_a: Rates = (10.0,)
@@ -118,6 +123,8 @@ class LearningConfig:
     optimiser: Literal["sgd", "adam"] = "sgd"
     evaluations: Annotated[int, Ge(2)] = 12
     pictures: bool = False
+    labels: Literal["true", "permuted"] = "true"
+    fixed_features: Literal["random", "told"] = "random"
 
     def __post_init__(self) -> None:
         self._check_engine()

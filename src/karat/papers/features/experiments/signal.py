@@ -34,6 +34,8 @@ class SignalResult:
         gain_predicted: what using all samples instead of the active ones explains of the gain.
         cos_one: mean |cos| to the ground truth after step one.
         cos_two: the same after step two.
+        signed_one: mean cosine times the sign of the output weight after step one, see `Cosines`.
+        signed_two: the same after step two.
         closed_form_difference: relative difference between the real second step and its closed form.
     """
 
@@ -51,6 +53,8 @@ class SignalResult:
     gain_predicted: float
     cos_one: float
     cos_two: float
+    signed_one: float
+    signed_two: float
     closed_form_difference: float
 
 
@@ -74,6 +78,7 @@ def run(config: LearningConfig, generator: torch.Generator) -> SignalResult:
     signal, noise = relevant.mean(dim=1), background.square().mean(dim=1).sqrt()
     error = (relevant - predicted[:, None]).abs()
     ratio_one, ratio_two = _ratio(first, problem), _ratio(second, problem)
+    cos_one, cos_two = (net.cosines(problem.direction) for net in (stages.one, stages.two))
     return SignalResult(
         activity=float(activity.mean()),
         signal_ratio=float((signal / predicted).mean()),
@@ -87,8 +92,10 @@ def run(config: LearningConfig, generator: torch.Generator) -> SignalResult:
         ratio_two=ratio_two,
         gain=ratio_two / ratio_one,
         gain_predicted=float((energy.sqrt() / activity).mean()),
-        cos_one=float(stages.one.cosines(problem.direction).abs().mean()),
-        cos_two=float(stages.two.cosines(problem.direction).abs().mean()),
+        cos_one=float(cos_one.abs().mean()),
+        cos_two=float(cos_two.abs().mean()),
+        signed_one=float((cos_one * stages.start.net.a.sign()).mean()),
+        signed_two=float((cos_two * stages.one.net.a.sign()).mean()),
         closed_form_difference=_closed_form_difference(config, problem, stages),
     )
 
@@ -147,6 +154,9 @@ _BASE = LearningConfig(
 )
 _TINY = replace(_BASE, d=20, D=20, pairs=20, n=1000)
 
+# Samples in proportion to the patterns: sampling noise then falls like the lemma's own error, D^(-1/2).
+_GROWING = tuple({"d": D, "D": D, "n": 100 * D} for D in (50, 200, 400))
+
 LEM6 = Experiment(
     name="features.lem6",
     title="How large are signal and noise in the neurons after the first and the second gradient step?",
@@ -155,7 +165,7 @@ LEM6 = Experiment(
         "tiny": Preset(config=_TINY, grid={"n": (500, 1000, 2000)}, seeds=2, cell_seconds=0.1),
         "quick": Preset(
             config=_BASE,
-            points=({"n": 2500}, {"n": 10_000}, {"n": 40_000}, {"n": 40_000, "p_o": 0.1}),
+            points=({"n": 2500}, {"n": 10_000}, {"n": 40_000}, {"n": 40_000, "p_o": 0.1}, *_GROWING),
             seeds=3,
             cell_seconds=0.6,
         ),

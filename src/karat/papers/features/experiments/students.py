@@ -250,7 +250,7 @@ FIG22 = Experiment(
             seeds=2,
             cell_seconds=0.5,
         ),
-        "quick": Preset(config=_FC, seeds=2, cell_seconds=6),
+        "quick": Preset(config=_FC, seeds=3, cell_seconds=6),
         "full": Preset(
             config=replace(_FC, n=60_000, steps=10_000, teacher_steps=5000),
             seeds=5,

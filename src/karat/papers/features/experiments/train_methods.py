@@ -68,9 +68,21 @@ def train_method(
         train = partial(_ntk, config, problem, seed)
         return _first_best(train, rates or config.lr_ntk, problem.validation)
     if name == "rf":
-        return _on_features(config, rates or config.lr_rf, problem, stages.start, seed, fixed=True)
+        neurons = stages.start if config.fixed_features == "random" else _told(config, problem)
+        return _on_features(config, rates or config.lr_rf, problem, neurons, seed, fixed=True)
     learned = {"one_step": stages.one, "one_step_rescaled": rescaled_one_step(stages), "two_step": stages.two}
     return _on_features(config, rates or config.lr_top, problem, learned[name], seed)
+
+
+def _told(config: LearningConfig, problem: LearningProblem) -> PatternNet:
+    """Neurons 1[s >= p], p = 0..k, of the number s of relevant patterns: features that know A."""
+    direction, start, size = problem.direction, problem.start, config.k + 1
+    mean = float(problem.model.pattern_mean[problem.model.A].sum())
+    # Inputs are centred and divided by the scale: scale <direction, x> + mean is the count.
+    W = problem.scale * direction.repeat(2 * size, 1)
+    b = (mean + 1 - torch.arange(size, dtype=torch.float64)).repeat(2)
+    a = torch.ones(2 * size)
+    return start.moved(start.net.replace(W=W.to(a), b=b.to(a), a=a), 0.0)
 
 
 def evaluation_steps(steps: int, evaluations: int) -> list[int]:

@@ -150,7 +150,6 @@ def _directions(suffix: str, run: MethodRun, pictures: dict[str, DirectionPictur
         bar.set_label("cosine to the truth", fontsize=8)
     caption = (
         f"Seed {run.seed}; {len(pictures[stages[0]].cosines)} of the neurons. Stars: the "
-        "ground-truth direction and its negative. Points close together have a cosine near 1; after two "
-        "steps they coincide."
+        "ground-truth direction and its negative. Points close together have a cosine near 1."
     )
     return Picture(f"Directions of the neurons{suffix}", caption, figure)

@@ -32,7 +32,7 @@ def draw_signal(runs: Sequence[Run[LearningConfig, SignalResult]]) -> list[Pictu
 
     Ref: features, Lem 6
     """
-    half = [run for run in runs if run.config.p_o == 0.5]
+    half = [run for run in runs if run.config.p_o == 0.5 and run.config.D == runs[0].config.D]
     by_n = grouped(half, lambda run: run.config.n)
     sizes = sorted(by_n)
     if len(sizes) < 2:
@@ -97,10 +97,8 @@ def draw_quality(runs: Sequence[Run[QualityConfig, QualityResult]]) -> list[Pict
         finish(ax, x="", y=y, title=title, legend=ax is train)
         ax.tick_params(axis="x", labelsize=7)
     caption = (
-        "Linear program over all classifiers on the features: no learning rate enters. As they are, "
-        "one-step weights are too short to reach a kink, so their features are linear functions and stop "
-        "at p_o. With the lengths of step two the same directions separate the sample too; how much the "
-        "second step still improves them shows on new points. Dots: seeds."
+        "Linear program over all classifiers on the features: no learning rate enters. Step 1 rescaled: "
+        "directions after one step with the lengths of step two. Dots: seeds."
     )
     return [Picture("What the best classifier reaches at every stage", caption, figure)]
 
