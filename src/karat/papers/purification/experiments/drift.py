@@ -2,7 +2,7 @@ r"""The drift of :math:`\langle w_i, M w^* \rangle`: its lower bound from one sa
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -13,7 +13,7 @@ from karat.data import Samples, SparseCoding
 from karat.nets import OddTwoLayer
 from karat.papers.purification.experiments.draws import split
 from karat.papers.purification.experiments.net_measures import require_awake
-from karat.papers.purification.experiments.odd_net_config import RANDOM_START, OddNetConfig
+from karat.papers.purification.experiments.odd_net_config import OddNetConfig
 from karat.probes.angles import live_neurons
 from karat.probes.lottery import tickets
 from karat.study.experiment import Experiment, Preset
@@ -21,6 +21,17 @@ from karat.training.odd import OddTrainer, forward
 
 STOPS = (0.1, 0.25, 0.5, 0.75, 1.0)
 """Shares of clean training at which a step is taken apart."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class DriftConfig(OddNetConfig):
+    """Data, start and training, and the labels of the steps that are taken apart.
+
+    Args:
+        step_labels: "random" takes the labels of these steps from a coin; training itself sees the true ones.
+    """
+
+    step_labels: Literal["true", "random"] = "true"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,7 +101,7 @@ class Drift:
         return 2 * self.growth - self.decay + self.noise
 
 
-def run(config: OddNetConfig, generator: torch.Generator) -> DriftResult:
+def run(config: DriftConfig, generator: torch.Generator) -> DriftResult:
     """At some stops of clean training: one large step against the bound, neuron by neuron."""
     for_model, for_start, for_clean, for_parts, for_step = split(generator, 5)
     model = config.draw_model(for_model)
@@ -106,6 +117,9 @@ def run(config: OddNetConfig, generator: torch.Generator) -> DriftResult:
     predicting, stepping = (
         model.sample(16 * config.batch, generator=draw, dtype=torch.float32) for draw in (for_parts, for_step)
     )
+    if config.step_labels == "random":
+        coin = torch.randint(2, (len(stepping),), generator=for_step) * 2 - 1
+        stepping = replace(stepping, y=coin.to(stepping.y), flipped=coin != stepping.y_clean)
     require_awake(last, predicting.x[: config.batch], config.clean_steps)
     drifts = [
         step_drift(config, model, net, step, predicting, stepping)
@@ -206,15 +220,20 @@ DRIFT = Experiment(
     paper="purification",
     presets={
         "tiny": Preset(
-            config=replace(RANDOM_START, d=40, k=10, batch=512, clean_steps=150), seeds=2, cell_seconds=0.6
+            config=DriftConfig(d=40, k=10, batch=512, clean_steps=150), seeds=2, cell_seconds=0.6
         ),
-        "quick": Preset(config=replace(RANDOM_START, d=100, k=20, batch=1024), seeds=3, cell_seconds=5),
+        "quick": Preset(
+            config=DriftConfig(d=200, k=14, batch=1024),
+            points=({"d": 50, "k": 7}, {"d": 100, "k": 9}, {"d": 200, "k": 14}),
+            seeds=3,
+            cell_seconds=4,
+        ),
         "full": Preset(
-            config=RANDOM_START,
+            config=DriftConfig(d=200, k=14),
             points=(
-                {"d": 100, "k": 20, "batch": 1024},
-                {"d": 200, "k": 30},
-                {"d": 400, "k": 44, "batch": 4096},
+                {"d": 100, "k": 9, "batch": 1024},
+                {"d": 200, "k": 14},
+                {"d": 400, "k": 19, "batch": 4096},
             ),
             seeds=10,
             cell_seconds=60,

@@ -17,7 +17,7 @@ from karat.papers.purification.experiments.odd_net_config import RANDOM_START, O
 from karat.papers.purification.experiments.ties import TiesToPlus
 from karat.probes.activation import near_threshold_count
 from karat.probes.angles import live_neurons
-from karat.probes.lottery import tickets
+from karat.probes.lottery import ordinary_neurons, tickets
 from karat.study.experiment import Experiment, Preset
 from karat.study.result import Undefined
 from karat.training.odd import OddClassifier, forward
@@ -25,8 +25,8 @@ from karat.training.odd import OddClassifier, forward
 SHARES = (0.1, 0.3, 0.5, 0.75, 1.0)
 """Stops after the lottery, in shares of the steps."""
 
-EARLY = ({"d": 50, "k": 4, "clean_steps": 2}, {"d": 50, "k": 50, "clean_steps": 2})
-"""Settings of the first phase alone: they show whether its constants depend on the sparsity."""
+EARLY = {"d": 400, "k": 19, "clean_steps": 2}
+"""A setting of the first phase alone: with the others it shows whether constants depend on the size."""
 
 _NO_SURE = Undefined("no coordinate is a sure winner at this step")
 
@@ -48,6 +48,7 @@ class KineticsResult:
         largest_growth: largest growth of any coordinate.
         most_possible: its trivial limit :math:`d \, E |z_j| / 2`.
         gate: mean activation probability.
+        ept: share of neurons in the set S_ept.
         coupling_spread: mean deviation of grown winners from their common growth, relative.
         grown: number of winners that have grown beyond :math:`2 \sqrt k b`.
         awake_count: mean number of neurons that an input brings near the threshold.
@@ -65,6 +66,7 @@ class KineticsResult:
     largest_growth: list[float]
     most_possible: list[float]
     gate: list[float]
+    ept: list[float]
     coupling_spread: Annotated[list[float], Undefined("no winner has grown beyond the threshold yet")]
     grown: list[float]
     awake_count: list[float]
@@ -162,6 +164,7 @@ def growth(
         "largest_growth": float(mean_growth.abs().max()),
         "most_possible": float(sample.z.abs().mean(dim=0).max()) * config.d / 2,
         "gate": float(gates.value.mean()),
+        "ept": float(ordinary_neurons(coordinates, -float(net.b), config.ticket_rule()).ept.float().mean()),
         "coupling_spread": float(spread),
         "grown": float(grown.sum()),
         "awake_count": float(near_threshold_count(net, test.x).double().mean()),
@@ -180,17 +183,17 @@ KINETICS = Experiment(
         ),
         "quick": Preset(
             config=replace(RANDOM_START, batch=1024),
-            points=(*EARLY, {"d": 100, "k": 20}),
+            points=({"d": 50, "k": 7}, {"d": 100, "k": 9}, {"d": 200, "k": 14}, EARLY),
             seeds=3,
-            cell_seconds=2,
+            cell_seconds=3,
         ),
         "full": Preset(
             config=RANDOM_START,
             points=(
-                *EARLY,
-                {"d": 100, "k": 20, "batch": 1024},
-                {"d": 200, "k": 30},
-                {"d": 400, "k": 44, "batch": 4096},
+                {"d": 50, "k": 7, "batch": 1024},
+                {"d": 100, "k": 9, "batch": 1024},
+                {"d": 200, "k": 14},
+                {"d": 400, "k": 19, "batch": 4096},
             ),
             seeds=10,
             cell_seconds=60,

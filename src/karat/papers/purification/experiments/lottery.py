@@ -71,6 +71,8 @@ class LotteryOutcome:
         favourite_won: share of them that end on the feature their start leaned on most.
         within_two: on one of its two favourites.
         likely_won: on a feature whose coefficient was near the threshold at the start.
+        singleton_won: that end on the feature their start leaned on most, with every other coefficient below
+            0.3 of that one.
         chance: one over the number of features.
         clear_live: share of neurons with one clear favourite that are live in the end.
         clear_kept: share of those that end on it.
@@ -81,6 +83,7 @@ class LotteryOutcome:
     favourite_won: float
     within_two: float
     likely_won: float
+    singleton_won: float
     chance: float
     clear_live: Annotated[float, Undefined("no neuron has one clear favourite at the start")]
     clear_kept: float
@@ -192,11 +195,14 @@ def _outcome(
     index = torch.arange(len(top))
     favourites = (first * w_star.sign()).topk(2, dim=1).indices
     won = guess.favourite == top
+    largest = last.abs().topk(2, dim=1).values
+    alone = largest[:, 1] < 0.3 * largest[:, 0]
     return LotteryOutcome(
         live=float(live.float().mean()),
         favourite_won=float(won[live].float().mean()),
         within_two=float((favourites == top.unsqueeze(1)).any(dim=1)[live].float().mean()),
         likely_won=float(guess.likely[index, top][live].float().mean()),
+        singleton_won=float((won & alone)[live].float().mean()),
         chance=1 / config.d,
         clear_live=float(live[guess.clear].float().mean()) if bool(guess.clear.any()) else math.nan,
         clear_kept=inclusion(guess.clear & live, won),
@@ -255,14 +261,14 @@ LOTTERY = Experiment(
             seeds=2,
             cell_seconds=0.6,
         ),
-        "quick": Preset(config=RANDOM_START, seeds=3, cell_seconds=10),
+        "quick": Preset(config=RANDOM_START, seeds=3, cell_seconds=6),
         "full": Preset(
             config=RANDOM_START,
             points=(
-                {"d": 100, "k": 20, "batch": 1024},
-                {"d": 200, "k": 30},
-                {"d": 200, "k": 30, "ticket": 1.07, "width": 10.0},
-                {"d": 400, "k": 44, "batch": 4096},
+                {"d": 100, "k": 9, "batch": 1024},
+                {"d": 200, "k": 14},
+                {"d": 200, "k": 14, "ticket": 1.07, "width": 10.0},
+                {"d": 400, "k": 19, "batch": 4096},
             ),
             seeds=10,
             cell_seconds=60,
