@@ -1,7 +1,7 @@
 r"""Hypotheses of purification's theorems, each with both sides in numbers.
 
-Reading: constants hidden in :math:`O(\cdot)` and :math:`\Theta(\cdot)` are 1. Times are the sums of the steps,
-    :math:`\eta T`, which are the same for every learning rate.
+Reading: constants hidden in :math:`O(\cdot)` and :math:`\Theta(\cdot)` are 1. Times are the sums of the
+    steps, :math:`\eta T`, which are the same for every learning rate.
 """
 
 import math
@@ -97,7 +97,8 @@ def of_the_algorithm(s: TheoremSetting) -> list[Condition]:
         is_so(decay, True)
         if math.isclose(s.lam, printed)
         else waived(
-            decay, f"'our result trivially extends to other values of lambda' (Sec 4), here {s.lam * s.d:.2g}/d"
+            decay,
+            f"'our result trivially extends to other values of lambda' (Sec 4), here {s.lam * s.d:.2g}/d",
         ),
         is_so(noise, True)
         if s.sampled_noise

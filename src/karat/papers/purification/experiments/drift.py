@@ -2,7 +2,7 @@ r"""The drift of :math:`\langle w_i, M w^* \rangle`: its lower bound from one sa
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import torch
@@ -14,6 +14,7 @@ from karat.nets import OddTwoLayer
 from karat.papers.purification.experiments.draws import split
 from karat.papers.purification.experiments.net_measures import require_awake
 from karat.papers.purification.experiments.odd_net_config import OddNetConfig
+from karat.papers.purification.experiments.step_labels import StepConfig
 from karat.probes.angles import live_neurons
 from karat.probes.lottery import tickets
 from karat.study.experiment import Experiment, Preset
@@ -21,17 +22,6 @@ from karat.training.odd import OddTrainer, forward
 
 STOPS = (0.1, 0.25, 0.5, 0.75, 1.0)
 """Shares of clean training at which a step is taken apart."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class DriftConfig(OddNetConfig):
-    """Data, start and training, and the labels of the steps that are taken apart.
-
-    Args:
-        step_labels: "random" takes the labels of these steps from a coin; training itself sees the true ones.
-    """
-
-    step_labels: Literal["true", "random"] = "true"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,7 +91,7 @@ class Drift:
         return 2 * self.growth - self.decay + self.noise
 
 
-def run(config: DriftConfig, generator: torch.Generator) -> DriftResult:
+def run(config: StepConfig, generator: torch.Generator) -> DriftResult:
     """At some stops of clean training: one large step against the bound, neuron by neuron."""
     for_model, for_start, for_clean, for_parts, for_step = split(generator, 5)
     model = config.draw_model(for_model)
@@ -117,9 +107,7 @@ def run(config: DriftConfig, generator: torch.Generator) -> DriftResult:
     predicting, stepping = (
         model.sample(16 * config.batch, generator=draw, dtype=torch.float32) for draw in (for_parts, for_step)
     )
-    if config.step_labels == "random":
-        coin = torch.randint(2, (len(stepping),), generator=for_step) * 2 - 1
-        stepping = replace(stepping, y=coin.to(stepping.y), flipped=coin != stepping.y_clean)
+    stepping = config.labelled(stepping, for_step)
     require_awake(last, predicting.x[: config.batch], config.clean_steps)
     drifts = [
         step_drift(config, model, net, step, predicting, stepping)
@@ -219,17 +207,15 @@ DRIFT = Experiment(
     title="Does <w_i, M w*> grow at least as fast as the labels push it?",
     paper="purification",
     presets={
-        "tiny": Preset(
-            config=DriftConfig(d=40, k=10, batch=512, clean_steps=150), seeds=2, cell_seconds=0.6
-        ),
+        "tiny": Preset(config=StepConfig(d=40, k=10, batch=512, clean_steps=150), seeds=2, cell_seconds=0.6),
         "quick": Preset(
-            config=DriftConfig(d=200, k=14, batch=1024),
+            config=StepConfig(d=200, k=14, batch=1024),
             points=({"d": 50, "k": 7}, {"d": 100, "k": 9}, {"d": 200, "k": 14}),
             seeds=3,
             cell_seconds=4,
         ),
         "full": Preset(
-            config=DriftConfig(d=200, k=14),
+            config=StepConfig(d=200, k=14),
             points=(
                 {"d": 100, "k": 9, "batch": 1024},
                 {"d": 200, "k": 14},

@@ -1,7 +1,7 @@
 """Growth during training: winners against the rest, chance accuracy, and how many neurons an input wakes."""
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 import torch
@@ -13,7 +13,8 @@ from karat.nets import OddTwoLayer
 from karat.papers.purification.bounds import mixture_ratio
 from karat.papers.purification.experiments.draws import split
 from karat.papers.purification.experiments.net_measures import require_awake, share
-from karat.papers.purification.experiments.odd_net_config import RANDOM_START, OddNetConfig
+from karat.papers.purification.experiments.odd_net_config import OddNetConfig
+from karat.papers.purification.experiments.step_labels import StepConfig
 from karat.papers.purification.experiments.ties import TiesToPlus
 from karat.probes.activation import near_threshold_count
 from karat.probes.angles import live_neurons
@@ -72,7 +73,7 @@ class KineticsResult:
     awake_count: list[float]
 
 
-def run(config: OddNetConfig, generator: torch.Generator) -> KineticsResult:
+def run(config: StepConfig, generator: torch.Generator) -> KineticsResult:
     """Clean training; at every stop the growth of all coordinates, measured on a large fresh sample."""
     for_model, for_test, for_start, for_clean, for_growth = split(generator, 5)
     model = config.draw_model(for_model)
@@ -89,6 +90,7 @@ def run(config: OddNetConfig, generator: torch.Generator) -> KineticsResult:
     if config.clean_steps > config.step_at(config.phases().T_e):  # before, all nets sleep on most inputs
         require_awake(last, test.x, config.clean_steps)
     sample = model.sample(4 * config.n_test, generator=for_growth, dtype=torch.float32)
+    sample = config.labelled(sample, for_growth)
     # Winners are known only at the end: the nets are kept and measured afterwards.
     winners = _winners(model, last)
     rows = [growth(config, model, net, sample, test, winners) for net in nets]
@@ -177,18 +179,18 @@ KINETICS = Experiment(
     paper="purification",
     presets={
         "tiny": Preset(
-            config=replace(RANDOM_START, d=40, k=10, batch=512, clean_steps=150, n_test=300),
+            config=StepConfig(d=40, k=10, batch=512, clean_steps=150, n_test=300),
             seeds=2,
             cell_seconds=0.6,
         ),
         "quick": Preset(
-            config=replace(RANDOM_START, batch=1024),
+            config=StepConfig(d=200, k=14, batch=1024),
             points=({"d": 50, "k": 7}, {"d": 100, "k": 9}, {"d": 200, "k": 14}, EARLY),
             seeds=3,
             cell_seconds=3,
         ),
         "full": Preset(
-            config=RANDOM_START,
+            config=StepConfig(d=200, k=14),
             points=(
                 {"d": 50, "k": 7, "batch": 1024},
                 {"d": 100, "k": 9, "batch": 1024},

@@ -86,8 +86,8 @@ def deviation_bound(net: OddTwoLayer, x: Tensor, ball: Ball) -> Tensor:
     r"""(n,) upper bound on the deviation of the net from its tangent in the ball, one neuron at a time.
 
     A perturbation moves the preactivation u of a neuron by at most :math:`r = \tau \|w_i\|_q`. The smoothed
-    ReLU s is convex, so that it leaves its tangent most at an end of :math:`[u - r, u + r]`; the two halves of
-    a pair deviate with opposite signs, so that the larger one bounds their difference:
+    ReLU s is convex, so that it leaves its tangent most at an end of :math:`[u - r, u + r]`; the two halves
+    of a pair deviate with opposite signs, so that the larger one bounds their difference:
 
     .. math:: \sum_i \max_{\pm u} \max_{v = \pm r} \; s(u + v) - s(u) - s'(u) \, v
 
