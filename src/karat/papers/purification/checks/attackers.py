@@ -1,6 +1,7 @@
 """Checks on attackers: perturbations that transfer, weak attackers, and attacks from the first step on."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from karat.papers.purification.checks.controls import NO_ADVERSARIAL_TRAINING, NO_TRAINING, SMALL_NET
 from karat.papers.purification.checks.made_up import made_up
@@ -102,6 +103,11 @@ def _trained(ratio: float, own_error: float) -> tuple[OddNetConfig, WeakAttacker
     return OddNetConfig(d=100, k=9), result
 
 
+_UNTRAINED_NETS = replace(NO_TRAINING, settings={**NO_TRAINING.settings, **SMALL_NET})
+_NO_ADVERSARIAL_TRAINING = replace(
+    NO_ADVERSARIAL_TRAINING, settings={**NO_ADVERSARIAL_TRAINING.settings, **SMALL_NET}
+)
+
 CHECKS = (
     Check(
         claim_id="purification.sec6.transfer",
@@ -110,7 +116,7 @@ CHECKS = (
         conditions=data_conditions,
         satisfied=examples(_nets(0.9)),
         violated=examples(_nets(0.3)),
-        controls=(NO_TRAINING,),
+        controls=(_UNTRAINED_NETS,),
         reading="Among points that FGM flips on the source and that the target gets right when clean; fools: "
         "one half more than a random direction of the same length, between nets that err on at most a "
         "quarter.",
@@ -141,7 +147,7 @@ CHECKS = (
         conditions=robust_conditions,
         satisfied=examples(_trained(0.002, 0.1)),
         violated=examples(_trained(0.019, 0.5)),
-        controls=(NO_ADVERSARIAL_TRAINING,),
+        controls=(_NO_ADVERSARIAL_TRAINING,),
         reading="Six attackers, from PGD to random directions: each is judged by its own error on the net "
         f"trained against it, and all must pass. o(1) is read as at most {SMALL:g}.",
     ),
@@ -152,7 +158,7 @@ CHECKS = (
         conditions=robust_conditions,
         satisfied=examples(_trained(0.002, 0.1)),
         violated=examples(_trained(0.019, 0.5)),
-        controls=(NO_ADVERSARIAL_TRAINING,),
+        controls=(_NO_ADVERSARIAL_TRAINING,),
         reading=f"Purified means what it means for FGM, a mixture lower by a factor {PURER:g}, for each of "
         "six attackers; the weaker ones see half of the gradient, a frozen net, M w* alone, or nothing. "
         "Footnote 12 concedes that a bad attacker may leave mixtures.",

@@ -2,7 +2,7 @@
 
 import types
 from dataclasses import MISSING, fields, is_dataclass
-from typing import Annotated, Any, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, TypeVar, Union, get_origin, get_type_hints
 
 R = TypeVar("R")
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from karat.papers.purification.bounds_hypotheses import late
-from karat.papers.purification.checks.controls import SMALL_NET
+from karat.papers.purification.checks.controls import CHEAP, SMALL_NET
 from karat.papers.purification.checks.made_up import made_up
 from karat.papers.purification.checks.readings import (
     FACTOR,
@@ -172,7 +172,7 @@ def _drift_cells(**values: Any) -> list[tuple[StepConfig, DriftResult]]:
 _PURE_UNTRAINED = Control(
     name="no training",
     removes="training",
-    settings={**SMALL_NET, "clean_steps": 0},
+    settings={**CHEAP, "clean_steps": 0},
     why="Pure features themselves have no mixture.",
 )
 _RANDOM_STEPS = Control(

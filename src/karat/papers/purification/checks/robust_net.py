@@ -207,8 +207,13 @@ def _deviations(power: float) -> list[tuple[OddNetConfig, TwoTrainingsResult]]:
 
 
 def _printed(fallen: float, held: float) -> tuple[OddNetConfig, TwoTrainingsResult]:
-    radii = {"fall_radius": 0.005, "hold_radius": 0.01, "robust_certified_at_hold": held}
-    return _cell(clean_at_fall=fallen, robust_at_hold=held, **radii)
+    return _cell(
+        fall_radius=0.005,
+        hold_radius=0.01,
+        clean_at_fall=fallen,
+        robust_at_hold=held,
+        robust_certified_at_hold=held,
+    )
 
 
 CHECKS = (

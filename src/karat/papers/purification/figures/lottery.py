@@ -8,6 +8,7 @@ from karat.papers.purification.experiments.drift import DRIFT, DriftResult
 from karat.papers.purification.experiments.kinetics import KINETICS, KineticsResult
 from karat.papers.purification.experiments.lottery import LOTTERY, LotteryResult
 from karat.papers.purification.experiments.odd_net_config import OddNetConfig
+from karat.papers.purification.experiments.step_labels import StepConfig
 from karat.papers.purification.figures.drawings import CLEAN, last_setting, table
 from karat.study.drawing.picture import Drawing, Picture
 from karat.study.drawing.style import FAINT, INK, PALETTE, curve_with_band, finish, new_figure
@@ -37,9 +38,9 @@ def draw_lottery(runs: Runs[OddNetConfig, LotteryResult]) -> list[Picture]:
     sets.legend(frameon=False, fontsize=7.5, loc="upper right")
     won, chance = table(group, lambda r: r.favourite_won).mean(), table(group, lambda r: r.chance).mean()
     caption = (
-        f"Left: coordinates of six winning and six losing neurons (seed {group[0].seed}); a coordinate "
-        f"above the bias grows, one below stays. {won:.0%} of the live neurons end on the feature their "
-        f"start leaned on most (chance {chance:.1%}). Right: inclusions that hold exactly for d to infinity."
+        f"Left: coordinates of six winning and six losing neurons (seed {group[0].seed}) and the bias. "
+        f"{won:.0%} of the live neurons end on the feature their start leaned on most (chance {chance:.1%}). "
+        "Right: shares that the theorems on the two phases say are one."
     )
     return [Picture("Lottery tickets", caption, figure)]
 
@@ -59,7 +60,7 @@ def _draw_paths(ax: Axes, result: LotteryResult) -> None:
     finish(ax, x="step", y="$\\langle w_i, M_j\\rangle\\,\\mathrm{sign}\\,w^\\star_j$", title="The lottery")
 
 
-def draw_kinetics(runs: Runs[OddNetConfig, KineticsResult]) -> list[Picture]:
+def draw_kinetics(runs: Runs[StepConfig, KineticsResult]) -> list[Picture]:
     """Growth of winners and others, and accuracy, over training."""
     if not runs:
         return []
@@ -82,7 +83,7 @@ def draw_kinetics(runs: Runs[OddNetConfig, KineticsResult]) -> list[Picture]:
     last = config.step_at(config.phases().T_b)
     accuracy.axvspan(1, last + 1, color=FAINT, alpha=0.6, linewidth=0, label="up to $T_b$")
     accuracy.set_ylim(0.3, 1)
-    finish(accuracy, x="step + 1", y="accuracy", title="Accuracy hardly waits")
+    finish(accuracy, x="step + 1", y="accuracy", title="Accuracy")
     caption = (
         "Left: growth of the coordinates that win and of the others; dashed: what the text allows the "
         f"others, with constant one. Right: the text expects chance up to T_b, here step {last}."
@@ -90,7 +91,7 @@ def draw_kinetics(runs: Runs[OddNetConfig, KineticsResult]) -> list[Picture]:
     return [Picture("Kinetics of the lottery", caption, figure)]
 
 
-def draw_drift(runs: Runs[OddNetConfig, DriftResult]) -> list[Picture]:
+def draw_drift(runs: Runs[StepConfig, DriftResult]) -> list[Picture]:
     """Predicted against measured drift of the dense component, neuron by neuron."""
     group = last_setting(runs)
     if not group:
