@@ -207,7 +207,12 @@ DRIFT = Experiment(
     title="Does <w_i, M w*> grow at least as fast as the labels push it?",
     paper="purification",
     presets={
-        "tiny": Preset(config=StepConfig(d=40, k=10, batch=512, clean_steps=150), seeds=2, cell_seconds=0.6),
+        "tiny": Preset(
+            config=StepConfig(d=40, k=6, batch=512, clean_steps=150),
+            points=({"d": 24, "k": 4}, {"d": 32, "k": 5}, {"d": 40, "k": 6}),
+            seeds=2,
+            cell_seconds=0.4,
+        ),
         "quick": Preset(
             config=StepConfig(d=200, k=14, batch=1024),
             points=({"d": 50, "k": 7}, {"d": 100, "k": 9}, {"d": 200, "k": 14}),

@@ -179,7 +179,8 @@ KINETICS = Experiment(
     paper="purification",
     presets={
         "tiny": Preset(
-            config=StepConfig(d=40, k=10, batch=512, clean_steps=150, n_test=300),
+            config=StepConfig(d=40, k=6, batch=512, clean_steps=150, n_test=300),
+            points=({"d": 24, "k": 4}, {"d": 32, "k": 5}, {"d": 40, "k": 6}),
             seeds=2,
             cell_seconds=0.6,
         ),

@@ -251,7 +251,7 @@ L2 = Experiment(
             config=replace(
                 RANDOM_START,
                 d=40,
-                k=10,
+                k=6,
                 batch=512,
                 clean_steps=150,
                 robust_steps=15,
@@ -260,8 +260,9 @@ L2 = Experiment(
                 pgd_steps=5,
                 n_certify=4,
             ),
+            points=({"d": 24, "k": 4}, {"d": 32, "k": 5}, {"d": 40, "k": 6}),
             seeds=2,
-            cell_seconds=1.0,
+            cell_seconds=0.8,
         ),
         "quick": Preset(
             config=replace(RANDOM_START, n_certify=12),

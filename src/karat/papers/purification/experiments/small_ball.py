@@ -85,7 +85,9 @@ SMALL_BALL = Experiment(
     title="Is |z|_0 of order k, and how much mass lies near the decision boundary?",
     paper="purification",
     presets={
-        "tiny": Preset(config=SmallBallConfig(k=8, n=1000), grid={"k": (8, 16)}, seeds=2, cell_seconds=0.1),
+        "tiny": Preset(
+            config=SmallBallConfig(k=8, n=1000), grid={"k": (8, 12, 16)}, seeds=2, cell_seconds=0.1
+        ),
         "quick": Preset(config=SmallBallConfig(k=8), grid={"k": (8, 16, 32, 64)}, seeds=3, cell_seconds=0.3),
         "full": Preset(
             config=SmallBallConfig(k=8, n=40_000),

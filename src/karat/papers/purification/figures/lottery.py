@@ -1,5 +1,7 @@
 """Figures of the lottery: trajectories and sets, growth, and the drift of the dense component."""
 
+from collections.abc import Callable
+
 import numpy as np
 from matplotlib.axes import Axes
 
@@ -9,10 +11,11 @@ from karat.papers.purification.experiments.kinetics import KINETICS, KineticsRes
 from karat.papers.purification.experiments.lottery import LOTTERY, LotteryResult
 from karat.papers.purification.experiments.odd_net_config import OddNetConfig
 from karat.papers.purification.experiments.step_labels import StepConfig
+from karat.papers.purification.experiments.tickets import TICKETS, StartCounts, TicketsConfig
 from karat.papers.purification.figures.drawings import CLEAN, last_setting, table
 from karat.study.drawing.picture import Drawing, Picture
 from karat.study.drawing.style import FAINT, INK, PALETTE, curve_with_band, finish, new_figure
-from karat.study.run import Runs
+from karat.study.run import Runs, pivot
 
 
 def draw_lottery(runs: Runs[OddNetConfig, LotteryResult]) -> list[Picture]:
@@ -122,7 +125,28 @@ def draw_drift(runs: Runs[StepConfig, DriftResult]) -> list[Picture]:
     return [Picture("The drift of the dense component", caption, figure)]
 
 
+def draw_tickets(runs: Runs[TicketsConfig, StartCounts]) -> list[Picture]:
+    """Shares of ordinary, lucky and surely lucky neurons at the start, over the dimension."""
+    if not runs:
+        return []
+    figure, (ax,) = new_figure(1, width=4.6, height=3.1)
+    shares: tuple[tuple[str, Callable[[StartCounts], float]], ...] = (
+        ("no coefficient above $\\sqrt{2 \\log d}$", lambda r: r.ordinary_share),
+        ("one above $\\sqrt{2.01 \\log d}$", lambda r: r.lucky_share),
+        ("one alone, above $\\sqrt{2.02 \\log d}$", lambda r: r.surely_lucky_share),
+    )
+    for index, (label, value) in enumerate(shares):
+        d, rows = pivot(runs, lambda run: run.config.d, lambda run, value=value: value(run.result))
+        curve_with_band(ax, d.tolist(), rows.tolist(), label, index=index)
+    ax.set_xscale("log")
+    ax.set_ylim(0, 1.3)
+    finish(ax, x="dimension d", y="share of neurons", title="Tickets at the start")
+    caption = "Coefficients of random rows in units of their standard deviation, m = 6 d rows."
+    return [Picture("Tickets of a random start", caption, figure)]
+
+
 FIGURES = (
+    Drawing(TICKETS, draw_tickets),
     Drawing(LOTTERY, draw_lottery),
     Drawing(KINETICS, draw_kinetics),
     Drawing(DRIFT, draw_drift),
