@@ -1,4 +1,4 @@
-"""Checks on the net of adversarial training: purification, robustness, movement, and the l_inf version."""
+"""Checks on the net of adversarial training: its robustness, why it is robust, and the l_inf version."""
 
 import math
 from collections.abc import Sequence
@@ -8,21 +8,15 @@ from karat.core.statistics import log_log_slope
 from karat.papers.purification.checks.controls import NO_ADVERSARIAL_TRAINING, NO_TRAINING
 from karat.papers.purification.checks.made_up import made_up
 from karat.papers.purification.checks.readings import (
-    FACTOR,
-    ONE_SIZE,
-    PURER,
     SMALL,
     average,
-    data_conditions,
     each,
     halfway,
     largest_standard,
     mean,
     measured,
-    mixture_fall,
     over_d,
     robust_conditions,
-    vanishes,
 )
 from karat.papers.purification.experiments.l2 import L2, TwoTrainingsResult
 from karat.papers.purification.experiments.linf import LINF
@@ -65,52 +59,6 @@ def _robust_error(every: TwoTrainings) -> Finding:
     )
 
 
-def _purify(every: TwoTrainings) -> Finding:
-    """A mixture that is there and goes, fragility that comes with it, and no few neurons that explain it."""
-    runs = largest_standard(every)
-    # Without its densest neurons the clean net shows what the mixture of all the others does alone.
-    _, without_hubs, _ = zip(*(run.result.ablation[-1] for run in runs), strict=True)
-    back = [
-        share - (run.result.clean.universal + run.result.robust.universal) / 2
-        for share, run in zip(without_hubs, runs, strict=True)
-    ]
-    return noted(
-        all_of(
-            bound(
-                each(runs, lambda r: mixture_fall(r.clean.ratio, r.robust.ratio)), "at least", PURER, RATIO
-            ),
-            bound(each(runs, lambda r: r.clean.ratio / r.support_ratio), "at least", 1 / FACTOR, RATIO),
-            bound(each(runs, lambda r: r.clean.pgd / r.clean.accuracy), "at most", 0.5, ACCURACY),
-            bound(
-                each(runs, lambda r: r.robust.pgd - (r.clean.pgd + r.pure.pgd) / 2), "at least", 0.0, RATIO
-            ),
-            bound(back, "at most", 0.0, RATIO),
-        ),
-        f"beta/alpha {mean(runs, lambda r: r.clean.ratio):.4f} -> "
-        f"{mean(runs, lambda r: r.robust.ratio):.4f}, accuracy under attack "
-        f"{mean(runs, lambda r: r.clean.pgd):.3f} -> {mean(runs, lambda r: r.robust.pgd):.3f} (pure features "
-        f"{mean(runs, lambda r: r.pure.pgd):.3f}).",
-        f"Deleting the {runs[0].result.ablation_deleted[-1]} densest neurons of the clean net instead moves "
-        f"the universal direction's accuracy from {mean(runs, lambda r: r.clean.universal):.2f} to "
-        f"{average(without_hubs):.2f}, adversarial training to "
-        f"{mean(runs, lambda r: r.robust.universal):.2f}.",
-    )
-
-
-def _density(every: TwoTrainings) -> Finding:
-    """The density of perturbations: at least one half before, less than half of that after."""
-    runs = largest_standard(every)
-    return noted(
-        all_of(
-            bound(each(runs, lambda r: r.robust.density / r.clean.density), "at most", 0.5, RATIO),
-            bound(each(runs, lambda r: r.clean.density), "at least", 0.5, RATIO),
-        ),
-        f"|c|_1^2/(d |c|_2^2) of PGD's perturbations: {mean(runs, lambda r: r.clean.density):.2f} -> "
-        f"{mean(runs, lambda r: r.robust.density):.2f}; cosine with M w*: "
-        f"{mean(runs, lambda r: r.clean.cosine):.2f} -> {mean(runs, lambda r: r.robust.cosine):.2f}.",
-    )
-
-
 def _linear_in_ball(every: TwoTrainings) -> Finding:
     """The exponent in d of the deviation from the tangent over 1/log d, and that it is less than before."""
     d, below = over_d(every, lambda run: run.result.robust.gap_mean * math.log(run.config.d))
@@ -119,32 +67,16 @@ def _linear_in_ball(every: TwoTrainings) -> Finding:
         raise Undecided("an exponent needs three d, with a deviation at each")
     runs = largest_standard(every)
     # Ascent finds lower ends only: it can refute that one constant serves, the upper ends can show it.
-    slopes = [[log_log_slope(d, row, LEVEL).value for row in table] for table in (below, above)]
+    low, high = ([log_log_slope(d, row, LEVEL).value for row in table] for table in (below, above))
     return noted(
         all_of(
-            certified(*slopes, halfway(0.25, "a deviation that grows like sqrt(k)").size, EXPONENT),
+            certified(low, high, halfway(0.25, "a deviation that grows like sqrt(k)").size, EXPONENT),
             bound(each(runs, lambda r: r.robust.gap_mean / r.clean.gap_mean), "at most", 0.5, RATIO),
         ),
         f"Deviation at the largest d in [{mean(runs, lambda r: r.robust.gap_mean):.2f}, "
         f"{mean(runs, lambda r: r.robust.gap_bound):.2f}], ascent and upper bound; before adversarial "
         f"training [{mean(runs, lambda r: r.clean.gap_mean):.2f}, "
         f"{mean(runs, lambda r: r.clean.gap_bound):.2f}].",
-    )
-
-
-def _movement(every: TwoTrainings) -> Finding:
-    """The largest share of the clean weights' energy that moves, while the mixture goes."""
-    runs = largest_standard(every)
-    last = mean(runs, lambda r: r.movement)
-    return noted(
-        all_of(
-            vanishes(every, lambda r: max(r.movement_curve), RATIO),
-            bound(
-                each(runs, lambda r: mixture_fall(r.clean.ratio, r.robust.ratio)), "at least", PURER, RATIO
-            ),
-        ),
-        f"At the last step of the largest d {last:.3f}, "
-        f"{mean(runs, lambda r: r.movement_along) / last if last else 0:.0%} of it along M w*.",
     )
 
 
@@ -177,17 +109,6 @@ def _cell(d: int = 200, k: int = 14, **values: Any) -> tuple[OddNetConfig, TwoTr
     return OddNetConfig(d=d, k=k), made_up(TwoTrainingsResult, **(whole | values))
 
 
-def _purified(factor: float, robust: float) -> tuple[OddNetConfig, TwoTrainingsResult]:
-    return _cell(
-        clean={"ratio": 0.02, "pgd": 0.2, "universal": 0.2, "accuracy": 0.9, "density": 0.6},
-        robust={"ratio": 0.02 / factor, "pgd": robust, "universal": robust, "density": 0.6 / factor},
-        pure={"pgd": 0.8},
-        support_ratio=0.02,
-        ablation=[[0.9, 0.25, 0.2]],
-        ablation_deleted=[20],
-    )
-
-
 def _deviations(power: float) -> list[tuple[OddNetConfig, TwoTrainingsResult]]:
     return [
         _cell(
@@ -212,32 +133,6 @@ def _printed(fallen: float, held: float) -> tuple[OddNetConfig, TwoTrainingsResu
 
 CHECKS = (
     Check(
-        claim_id="purification.sec5.purify",
-        experiment=L2,
-        evaluate=_purify,
-        conditions=data_conditions,
-        satisfied=examples(_purified(5.0, 0.7)),
-        violated=examples(_purified(1.1, 0.25)),
-        controls=(NO_ADVERSARIAL_TRAINING,),
-        reading="beta/alpha over live neurons, N_i read off the trained weights (at least 0.3 of the "
-        f"largest). Removed: lower by a factor {PURER:g}, from at least half of E|z|_0/d. Fragile: attacks "
-        "take half of the accuracy. Returns: nearer to the pure net than to the clean one. By the mixture, "
-        "not by a few hubs: without its densest neurons the clean net stays nearer to itself than to the "
-        "robust one.",
-        headline=True,
-    ),
-    Check(
-        claim_id="purification.sec5.density",
-        experiment=L2,
-        evaluate=_density,
-        conditions=data_conditions,
-        satisfied=examples(_purified(5.0, 0.7)),
-        violated=examples(_purified(1.1, 0.25)),
-        controls=(NO_ADVERSARIAL_TRAINING,),
-        reading="Density |c|_1^2/(d |c|_2^2) in the dictionary; dense: at least one half, where all "
-        "features alike have 1 and a Gaussian direction 2/pi; sparse: less than half of what it was.",
-    ),
-    Check(
         claim_id="purification.thm5.3b",
         experiment=L2,
         evaluate=_robust_error,
@@ -248,18 +143,6 @@ CHECKS = (
         reading=f"o(1) is read as at most {SMALL:g}. Every perturbation: it fails if the strongest attack "
         "exceeds the bound, and holds only if the certified upper end of the error, on the few points that "
         "are certified, stays below it.",
-        headline=True,
-    ),
-    Check(
-        claim_id="purification.thm5.3c",
-        experiment=L2,
-        evaluate=_movement,
-        conditions=robust_conditions,
-        satisfied=examples(_purified(5.0, 0.7)),
-        violated=examples(_purified(1.1, 0.25)),
-        controls=(NO_ADVERSARIAL_TRAINING,),
-        reading="The largest over eleven steps of adversarial training; weights that do not move at all "
-        f"purify nothing, so the mixture must fall by a factor {PURER:g} as well. {ONE_SIZE}",
         headline=True,
     ),
     Check(

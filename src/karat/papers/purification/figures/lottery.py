@@ -15,7 +15,7 @@ from karat.papers.purification.experiments.tickets import TICKETS, StartCounts, 
 from karat.papers.purification.figures.drawings import CLEAN, last_setting, table
 from karat.study.drawing.picture import Drawing, Picture
 from karat.study.drawing.style import FAINT, INK, PALETTE, curve_with_band, finish, new_figure
-from karat.study.run import Runs, pivot
+from karat.study.run import Run, Runs, pivot
 
 
 def draw_lottery(runs: Runs[OddNetConfig, LotteryResult]) -> list[Picture]:
@@ -136,13 +136,19 @@ def draw_tickets(runs: Runs[TicketsConfig, StartCounts]) -> list[Picture]:
         ("one alone, above $\\sqrt{2.02 \\log d}$", lambda r: r.surely_lucky_share),
     )
     for index, (label, value) in enumerate(shares):
-        d, rows = pivot(runs, lambda run: run.config.d, lambda run, value=value: value(run.result))
+        d, rows = pivot(runs, lambda run: run.config.d, _of_result(value))
         curve_with_band(ax, d.tolist(), rows.tolist(), label, index=index)
     ax.set_xscale("log")
     ax.set_ylim(0, 1.3)
     finish(ax, x="dimension d", y="share of neurons", title="Tickets at the start")
     caption = "Coefficients of random rows in units of their standard deviation, m = 6 d rows."
     return [Picture("Tickets of a random start", caption, figure)]
+
+
+def _of_result(
+    value: Callable[[StartCounts], float],
+) -> Callable[[Run[TicketsConfig, StartCounts]], float]:
+    return lambda run: value(run.result)
 
 
 FIGURES = (
