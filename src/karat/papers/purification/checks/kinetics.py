@@ -239,7 +239,8 @@ CHECKS = (
         satisfied=examples(*_cells(largest_growth=_constant(0.1))),
         violated=examples(*_cells(largest_growth=_root(0.1))),
         controls=(_RANDOM_LABELS,),
-        reading=TIMES,
+        reading=f"{TIMES} The largest of all m d estimates carries the largest sampling error, which grows "
+        "with d.",
     ),
     Check(
         claim_id="purification.lemC.10",

@@ -67,7 +67,8 @@ def draw_kinetics(runs: Runs[StepConfig, KineticsResult]) -> list[Picture]:
     """Growth of winners and others, and accuracy, over training."""
     if not runs:
         return []
-    group = largest_standard(runs)
+    longest = max(run.config.clean_steps for run in runs)  # others show the first phase alone
+    group = largest_standard(run for run in runs if run.config.clean_steps == longest)
     figure, (growth, accuracy) = new_figure(2, width=3.9)
     config, result = group[0].config, group[0].result
     steps = result.steps
