@@ -31,6 +31,8 @@ def draw_oracles(runs: Runs[OraclesConfig, OraclesResult]) -> list[Picture]:
         k, errors = pivot(quiet, lambda run: run.config.k, error)
         curve_with_band(hard, k.tolist(), errors.tolist(), label, index=index)
     hard.set_xscale("log")
+    hard.set_xticks(k, [f"{size:g}" for size in k])
+    hard.minorticks_off()
     hard.set_ylim(bottom=0)
     finish(hard, x="sparsity k", y="robust error", title="Thresholded oracle")
     caption = (
