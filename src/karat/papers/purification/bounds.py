@@ -9,12 +9,16 @@ Symbols: :math:`\sigma_0` is `init_scale`, :math:`\eta` is `lr`, :math:`m = d^{1
 import math
 from dataclasses import dataclass
 
+from scipy import optimize
 from scipy.special import ndtr
 
 from karat.core.checks import require_integer, require_number
 
-GAMMA = 0.05
-r"""The slack :math:`\gamma` of the lottery's levels, which the proofs take in (0, 0.1)."""
+GAMMA = 0.005
+r"""The slack :math:`\gamma` of the lottery's levels: the largest with :math:`\Xi_2^{100} \le d^{c_0}`.
+
+Ref: purification, Lemma B.2
+"""
 
 
 def regularisation(d: int) -> float:
@@ -229,6 +233,42 @@ def ticket_counts(d: int, m: int, c0: float, gamma: float) -> TicketCounts:
     return TicketCounts(
         sure=m * q_plus * (1 - p_two) ** (d - 1), potential=m * p_two, tickets_per_neuron=d * p_two
     )
+
+
+def sure_winners_from(c0: float, gamma: float) -> float:
+    r"""From which dimension on every feature may expect its sure winners, as :math:`\log_{10} d`.
+
+    For all d features to have one with probability :math:`1 - d^{-3}` a feature must expect
+    :math:`4 \log d` of them. With :math:`m = d^{1 + c_0}` neurons and :math:`L = \log d` it expects
+
+    .. math:: m \, Q(s_+) \approx \frac{e^{\gamma c_0 L / 2}}{\sqrt{2 \pi (c_1 + c_2) L}},
+
+    which falls before it grows: the root of the equation is that on the growing side.
+
+    Args:
+        c0: exponent of the width, m = d^(1 + c0).
+        gamma: slack of the lottery's levels.
+
+    Reading: the tail's leading term, and no second ticket, both right for large d.
+
+    >>> round(sure_winners_from(1.0, 0.1))
+    96
+
+    Ref: purification, Lemma B.2
+    """
+    require_number(c0, "c0", "sure_winners_from", positive=True)
+    require_number(gamma, "gamma", "sure_winners_from", positive=True)
+    c1, c2 = 2 + 2 * (1 - gamma) * c0, gamma * c0
+
+    def missing(log_d: float) -> float:
+        expected = gamma * c0 * log_d / 2 - 0.5 * math.log(2 * math.pi * (c1 + c2) * log_d)
+        return math.log(4 * log_d) - expected
+
+    lowest = 3 / (gamma * c0)  # where the expected number over 4 log d is smallest
+    high = lowest
+    while missing(high) > 0:
+        high *= 2
+    return float(optimize.brentq(missing, lowest, high)) / math.log(10)
 
 
 def mixture_ratio(expected_support: float, d: int) -> float:

@@ -16,6 +16,7 @@ sec3.linear | Sec 3 | 175 | rate
 sec3.threshold | Sec 3 | 191 | rate
   The thresholded oracle sum_i w_star_i <M_i, x> 1[|<M_i, x>| >= 1/(2 sqrt(k))] keeps robust accuracy 1 -
   o(1) against every l2 perturbation of size o(1/sqrt(k)).
+  uses: purification.fact2.2
 fig3 | Fig 3 | 187 | qualitative
   A linear unit passes small dense signals on, a ReLU with bias zeroes them.
 net | Sec 4 | 222 | definition
@@ -33,32 +34,41 @@ def4.2 | Def 4.2 | 299 | definition
 thm5.1a | Thm 5.1(a) | 329 | qualitative
   Clean training leaves initialisation and spreads out: sum<w, w0>^2/sum|w|^2|w0|^2 = o(1) and sum_ij<w_i,
   w_j>^2/(sum|w|^2)^2 = o(1).
+  uses: purification.thmC.2
 thm5.1b | Thm 5.1(b) | 333 | qualitative
   After clean training for T_c ~ d^1.01/lr steps the clean error is o(1).
+  uses: purification.thmC.2, purification.lemH.1
 thm5.1c | Thm 5.1(c) | 337 | qualitative
   The clean net errs on a share 1 - o(1) of the inputs moved by -tau y M w_star/|M w_star|_2, a direction
   that does not depend on the net, for every tau >= k^-(0.5 + 10c).
+  uses: purification.lemE.2
 thm5.2 | Thm 5.2 | 347 | rate
   Every clean-trained neuron is |N_i| = O(1) pure features plus a mixture sum_j beta_ij w_star_j M_j whose
   mean coefficient over all m d pairs is k/d up to d^(+-c), with |beta_ij| < k/d^(1-c) and |N_i| = 1 for
   Omega(d) neurons.
+  uses: purification.thmC.2, purification.lemE.2
 thm5.3a | Thm 5.3(a) | 382 | qualitative
   After T_g ~ k^(2+c)/lr steps of adversarial training at tau <= k^-(0.5+c) the error under the training
   attack is o(1), whatever the attack.
+  uses: purification.thmC.2
 thm5.3b | Thm 5.3(b) | 386 | qualitative
   Trained against FGM the net is provably robust: the error under the worst l2 perturbation of size tau is
   o(1).
+  uses: purification.thm5.3a, purification.eqF.17
 thm5.3c | Thm 5.3(c) | 390 | qualitative
   Adversarial training moves the weights only locally: sum_i |w_i - w_i'|^2 = o(1) sum_i |w_i|^2 at every
   step.
+  uses: purification.thmC.2
 thm5.4 | Thm 5.4 | 409 | qualitative
   l_inf version for M with row and column sums d^o(1): the clean net falls at radius k^-(2-c1), the
   adversarially trained one holds at k^-(1.75+2 c0).
+  uses: purification.thm5.1c, purification.thm5.3b
 thm5.6 | Thm 5.6 | 434 | lower
   With M = I and sigma_x = 0 every NTK predictor with m <= d^C neurons has l_inf robust error >= (1 -
   o(1))/2 already at radius k^-100 (the text prints k^-1.00).
 cor5.7 | Cor 5.7 | 442 | lower
   Every polynomial of constant degree has l_inf robust error >= (1 - o(1))/2 in the setting of Theorem 5.6.
+  uses: purification.thm5.6
 eqF.17 | Eq F.17 | 2496 | upper
   On the purified net sup over the tau-ball of |E_rho f(x + delta) - E_rho f(x) - <grad E_rho f(x), delta>|
   is O(1/log d) for most x, so FGM is near-optimal there.
@@ -68,15 +78,18 @@ claimE.3 | Claim E.3 | 1901 | lower
 lemE.2 | Lem E.2 | 1891 | lower
   Late in clean training <w_i, M w_star> >= -O(k^3 sigma_x^2/(lambda d^2)), up to d^c, for every neuron, and
   its sum over the sure winners is at least of order k d/d^c.
+  uses: purification.claimE.3
 sec6.kinetics | Sec 6.1 | 466 | rate
   In the lottery phase winners grow linearly at rate ~ lr/d and the other coordinates slower by ~ k
   log(d)/d.
+  uses: purification.lemC.8, purification.lemC.10
 sec6.chance | Sec 6.1 | 450 | qualitative
   Clean accuracy stays around 50% until the lottery is decided, t <= T_b ~ d^2 init_scale/(k lr).
 lemC.8 | Lem C.8 | 1012 | rate
   Signal growth: for a sure winner i of feature j, E[y 1[<w_i, x> + rho_i >= b] z_j] is of order 1/d.
 lemC.9 | Lem C.9 | 1068 | upper
   Maximum growth: no coordinate <w_i, M_j> grows faster than O(lr/d) per step.
+  uses: purification.lemC.8
 lemC.10 | Lem C.10 | 1076 | upper
   Non-signal growth: a coordinate that is not a potential winner grows slower by the activation probability
   times a power of log d.
@@ -94,16 +107,20 @@ lemB.2 | Lem B.2 | 718 | qualitative
 thmC.1 | Thm C.1 | 778 | qualitative
   Phase I, t <= T_b: sure winners stay sure, no neuron becomes a potential winner later, every neuron has O(1)
   potential coordinates, and from T_a on the others are below sigma_w/log(d); at T_b all neurons are short.
+  uses: purification.lemB.2, purification.lemC.8, purification.lemC.9, purification.lemC.10
 thmC.2 | Thm C.2 | 790 | qualitative
   Phase II, t >= T_b: sure winners stay sure, potential winners are old ones, every neuron is short and small
   outside O(1) coordinates, for d^O(log d)/lr steps; from T_e ~ d/lr (up to d^c) on sure winners exceed 2
   sqrt(k) b.
+  uses: purification.thmC.1, purification.lemC.18, purification.lemC.19
 eq5.1 | Eq 5.1 | 359 | rate
   The mixture law: a clean-trained neuron of one feature is Theta(1) M_j plus Theta(k/d) w_star_j' M_j' for
   every other feature, from pure features too.
+  uses: purification.thm5.2
 sec5.purify | Sec 5.1 | 361 | qualitative
   Feature purification: clean training leaves a small dense mixture that makes the net fragile, adversarial
   training removes it and robustness returns.
+  uses: purification.thm5.2, purification.thm5.3b, purification.thm5.3c
 sec5.density | Sec 5.1 | 398 | qualitative
   Adversarial perturbations are dense in the dictionary before adversarial training and sparse after it.
 sec6.tickets | Sec 6.1 | 456 | rate
@@ -111,15 +128,19 @@ sec6.tickets | Sec 6.1 | 456 | rate
   one slightly larger, and at most a share d^-c4 has any.
 sec6.lottery | Sec 6.1 | 464 | qualitative
   Lottery: a neuron whose start leans slightly more on one feature ends on that feature and keeps it.
+  uses: purification.thmC.1, purification.thmC.2
 eq6.2 | Eq 6.2 | 491 | rate
   A mixture v_i is nearly blind to natural inputs, |<v_i, x>| <= O(k/d |x|) up to logarithms, but sees the
   dense direction, |<v_i, delta>| = Omega(k/sqrt(d) |delta|): at least sqrt(d) more, up to logarithms.
+  uses: purification.eq5.1
 sec6.universal | Sec 6.2 | 499 | qualitative
   One small dense perturbation direction, -y M w_star, which depends on no net, changes the output of every
   clean-trained net by a lot.
+  uses: purification.eq6.2, purification.thm5.1c
 sec6.transfer | Sec 6.2 | 499 | qualitative
   A perturbation found on one clean net fools independently trained ones, because the dense direction does
   not depend on the initialisation.
+  uses: purification.sec6.universal
 sec6.pureinit | Sec 6.2 | 515 | qualitative
   Started at the pure features w_i = M_i, clean training still accumulates dense mixtures.
 fig9.random | Fig 9 | 319 | qualitative
@@ -128,6 +149,7 @@ fig9.random | Fig 9 | 319 | qualitative
 thm5.3a.weak | Thm 5.3(a) | 394 | qualitative
   Weak attackers purify too: local feature purification happens whatever perturbation algorithm training
   uses.
+  uses: purification.thm5.3a
 fig1 | Fig 1 | 52 | qualitative
   First-layer AlexNet filters on CIFAR-10 look purer after adversarial than after clean training.
 fig2 | Fig 2 | 71 | reported numbers

@@ -1,25 +1,32 @@
 """Checks on the net of clean training: it learns features, with mixtures that make it fragile."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from typing import Any
 
+from karat.papers.purification.checks.controls import NO_TRAINING
+from karat.papers.purification.checks.made_up import made_up
 from karat.papers.purification.checks.readings import (
+    FACTOR,
+    ONE_SIZE,
     SMALL,
-    at_least,
-    at_most,
     average,
-    both_must_hold,
-    clean_hypotheses,
+    clean_conditions,
+    data_conditions,
     each,
-    fragile_hypotheses,
+    fragile_conditions,
+    halfway,
     largest_standard,
     mean,
-    up_to_a_constant,
+    over_d,
+    vanishes,
 )
 from karat.papers.purification.experiments.l2 import L2, TwoTrainingsResult
 from karat.papers.purification.experiments.odd_net_config import OddNetConfig
-from karat.study.claim import Check, Finding
-from karat.study.run import Run
+from karat.study.check import Check
+from karat.study.finding import COSINE, ERROR, RATIO, SHARE, Finding
+from karat.study.judging import all_of, bound, noted, one_constant
+from karat.study.run import Run, examples
 
 TwoTrainings = Sequence[Run[OddNetConfig, TwoTrainingsResult]]
 
@@ -27,132 +34,216 @@ TwoTrainings = Sequence[Run[OddNetConfig, TwoTrainingsResult]]
 def _feature_learning(every: TwoTrainings) -> Finding:
     """Alignment with the start and coherence of the weights, both o(1)."""
     runs = largest_standard(every)
-    alignment = each(runs, lambda r: r.start_alignment)
-    coherence = each(runs, lambda r: r.clean.coherence)
-    note = (
-        f"Second ratio: {average(coherence):.3f} before, "
-        f"{mean(runs, lambda r: r.robust.coherence):.3f} after adversarial training."
+    return noted(
+        all_of(
+            vanishes(every, lambda r: r.start_alignment, COSINE),
+            vanishes(every, lambda r: r.clean.coherence, COSINE),
+        ),
+        f"At the largest d: first ratio {mean(runs, lambda r: r.start_alignment):.3f}, second "
+        f"{mean(runs, lambda r: r.clean.coherence):.3f}.",
     )
-    first = at_most(alignment, SMALL, f"o(1) is read as at most {SMALL:g}.")
-    return both_must_hold(first, at_most(coherence, SMALL), note)
 
 
 def _clean_error(every: TwoTrainings) -> Finding:
+    """The clean error, o(1); the pure net shows which part of it no training can remove."""
+    best = 1 - mean(largest_standard(every), lambda r: r.pure.accuracy)
+    return noted(
+        vanishes(every, lambda r: 1 - r.clean.accuracy, ERROR),
+        f"The pure net itself errs on {best:.3f}.",
+    )
+
+
+def _falls_along_the_universal_direction(every: TwoTrainings) -> Finding:
+    """Errors on moved inputs of a net that is right on natural ones."""
     runs = largest_standard(every)
-    # The pure net shows which part of the error no training can remove.
-    best = 1 - mean(runs, lambda r: r.pure.accuracy)
-    note = f"o(1) is read as at most {SMALL:g}; the pure net itself errs on {best:.3f}."
-    return at_most(each(runs, lambda r: 1 - r.clean.accuracy), SMALL, note)
+    moved = each(runs, lambda r: 1 - r.clean.universal)
+    return noted(
+        all_of(
+            bound(moved, "at least", 1 - SMALL, ERROR),
+            bound(each(runs, lambda r: 1 - r.clean.accuracy), "at most", SMALL, ERROR),
+        ),
+        f"At 1.5 tau the error is {1 - mean(runs, lambda r: r.clean.universal_far):.2f}, without the move "
+        f"{1 - mean(runs, lambda r: r.clean.accuracy):.2f}.",
+    )
 
 
-def _universal(bound: float, reading: str) -> Callable[[TwoTrainings], Finding]:
-    """Share of inputs that fall along -y M w*, against a bound."""
-
-    def evaluate(every: TwoTrainings) -> Finding:
-        runs = largest_standard(every)
-        far = 1 - mean(runs, lambda r: r.clean.universal_far)
-        note = f"{reading}; at 1.5 tau the share is {far:.2f}."
-        return at_least(each(runs, lambda r: 1 - r.clean.universal), bound, note)
-
-    return evaluate
+def _universal(every: TwoTrainings) -> Finding:
+    """The share of inputs that the move along -y M w* costs the clean net."""
+    runs = largest_standard(every)
+    lost = bound(each(runs, lambda r: r.clean.accuracy - r.clean.universal), "at least", 0.5, SHARE)
+    return noted(
+        lost,
+        f"Accuracy {mean(runs, lambda r: r.clean.accuracy):.2f} without the move, "
+        f"{mean(runs, lambda r: r.clean.universal):.2f} with it, "
+        f"{mean(runs, lambda r: r.clean.universal_far):.2f} at 1.5 tau.",
+    )
 
 
 def _paper_mixture(every: TwoTrainings) -> Finding:
-    """The smallest c for which every clause holds up to d^(+-c): mean and largest beta, sizes of N_i."""
-    runs = largest_standard(every)
-    config = runs[0].config
-    unit = config.d / config.k
-    # What each clause says is of order one.
-    ratios = {
-        "mean of beta over k/d": each(runs, lambda r: r.clean.paper_beta * unit),
-        "largest beta over k/d": each(runs, lambda r: max(1.0, r.clean.largest_beta * unit)),
-        "largest |N_i|": each(runs, lambda r: r.clean.largest_own),
-        "neurons of one feature over d": each(
-            runs, lambda r: min(1.0, r.clean.single * r.clean.live * config.m / config.d)
-        ),
-    }
-    powers = {
-        name: [abs(math.log(max(value, 1e-300))) / math.log(config.d) for value in values]
-        for name, values in ratios.items()
-    }
-    needed = [max(clauses) for clauses in zip(*powers.values(), strict=True)]
-    listed = ", ".join(
-        f"{name} {average(ratios[name]):.2g} (c = {average(powers[name]):.2f})" for name in ratios
+    """Every clause as one constant over d: mean and largest beta, sizes of N_i, neurons of one feature."""
+
+    def unit(run: Run[OddNetConfig, TwoTrainingsResult]) -> float:
+        return run.config.d / run.config.k
+
+    d, mean_beta = over_d(every, lambda run: max(run.result.clean.paper_beta, 0.0) * unit(run))
+    _, largest_beta = over_d(every, lambda run: run.result.clean.largest_beta * unit(run))
+    _, largest_own = over_d(every, lambda run: float(run.result.clean.largest_own))
+    _, single = over_d(
+        every, lambda run: run.result.clean.single * run.result.clean.live * run.config.m / run.config.d
     )
-    allowed = config.theorem_setting().c0
+    no_mixture = halfway(0.5, "mixtures of order 1/d, k/d over sqrt(d)")
+    growing = halfway(0.5, "the sparsity itself, k ~ sqrt(d)")
+    runs = largest_standard(every)
     predicted = mean(runs, lambda r: r.support_ratio)
-    ratio = mean(runs, lambda r: r.clean.ratio) / predicted
-    median = mean(runs, lambda r: r.clean.ratio_median) / predicted
-    return up_to_a_constant(
-        at_most(needed, allowed),
-        config.d ** (average(needed) - allowed),
-        f"Judged by the smallest c that d^(+-c) needs, against c0 = {allowed:.2f} of m = d^(1 + c0): "
-        f"{listed}. Dead neurons count in the mean of beta. On live ones beta/alpha is {ratio:.2f} of "
-        f"E|z|_0/d, median {median:.2f}.",
+    return noted(
+        all_of(
+            one_constant(d, mean_beta, "at least", no_mixture),
+            one_constant(d, mean_beta, "at most", growing),
+            one_constant(d, largest_beta, "at most", growing),
+            one_constant(d, largest_own, "at most", growing),
+            one_constant(d, single, "at least", growing),
+        ),
+        f"At the largest d: mean of beta {average([row[-1] for row in mean_beta]):.2g} k/d, largest "
+        f"{average([row[-1] for row in largest_beta]):.2g} k/d, largest |N_i| "
+        f"{average([row[-1] for row in largest_own]):.0f}, neurons of one feature "
+        f"{average([row[-1] for row in single]):.2g} d."
+        if mean_beta
+        else "",
+        f"On live neurons beta/alpha is {mean(runs, lambda r: r.clean.ratio) / predicted:.2f} of E|z|_0/d, "
+        f"median {mean(runs, lambda r: r.clean.ratio_median) / predicted:.2f}.",
     )
 
 
 def _blindness(every: TwoTrainings) -> Finding:
-    """How much more a mixture sees of the dense direction than of a natural input of the same length."""
+    """What a mixture sees of natural inputs and of the dense direction, in units of its pure part."""
+
+    def on_data(run: Run[OddNetConfig, TwoTrainingsResult]) -> float:
+        clean = run.result.clean
+        return clean.mixture_on_data_high / clean.alpha / (run.config.k / run.config.d)
+
+    def along(run: Run[OddNetConfig, TwoTrainingsResult]) -> float:
+        clean = run.result.clean
+        return clean.mixture_along / clean.alpha / (run.config.k / math.sqrt(run.config.d))
+
     runs = largest_standard(every)
-    config = runs[0].config
-    along = each(runs, lambda r: r.clean.mixture_along)
-    high = each(runs, lambda r: r.clean.mixture_on_data_high)
-    data = mean(runs, lambda r: r.clean.mixture_on_data)
-    alpha = mean(runs, lambda r: r.clean.alpha)
-    small, large = config.k / config.d * alpha, config.k / math.sqrt(config.d) * alpha
-    note = (
-        f"|<v, x>|/|x| is at most {average(high) / small:.2f} k/d on 95% of neurons and inputs (mean "
-        f"{data / small:.2f} k/d), |<v, delta>|/|delta| is {average(along) / large:.2f} k/sqrt(d) "
-        "along M w*. The gain is at least sqrt(d) up to a power of log d, read as sqrt(d)/log(d)."
+    d, seen = over_d(every, on_data)
+    _, dense = over_d(every, along)
+    # The size itself: beta = E|z|_0/d in each of d coefficients has the length E|z|_0/sqrt(d).
+    expected = [
+        run.result.clean.mixture_along
+        / run.result.clean.alpha
+        / (run.result.support_ratio * math.sqrt(run.config.d))
+        for run in runs
+    ]
+    return noted(
+        all_of(
+            one_constant(d, seen, "at most", halfway(0.5, "what the dense direction sees, sqrt(d) more")),
+            one_constant(d, dense, "at least", halfway(0.5, "what natural inputs see, sqrt(d) less")),
+            bound(expected, "at least", 1 / FACTOR, RATIO),
+            bound([on_data(run) for run in runs], "at most", math.log(runs[0].config.d), RATIO),
+        ),
+        "At the largest d 95% of neurons and inputs stay below "
+        f"{average([on_data(run) for run in runs]):.2f} k/d |x|; along M w* it is "
+        f"{average([along(run) for run in runs]):.2f} k/sqrt(d) |delta|.",
     )
-    gains = [dense / natural for dense, natural in zip(along, high, strict=True)]
-    return at_least(gains, math.sqrt(config.d) / math.log(config.d), note)
+
+
+def _cells(
+    clean: dict[str, Any], power: float = 0.0, **values: Any
+) -> list[tuple[OddNetConfig, TwoTrainingsResult]]:
+    """Three sizes: numbers named in `clean` are multiplied by d^power."""
+    cells = []
+    for d, k in ((50, 7), (100, 9), (200, 14)):
+        scaled = {name: value * d**power for name, value in clean.items()}
+        cells.append((OddNetConfig(d=d, k=k), made_up(TwoTrainingsResult, clean=scaled, **values)))
+    return cells
+
+
+def _mixtures(power: float) -> list[tuple[OddNetConfig, TwoTrainingsResult]]:
+    cells = []
+    for d, k in ((50, 7), (100, 9), (200, 14)):
+        size = k / d * d**power
+        clean = {"paper_beta": size, "largest_beta": 2 * size, "largest_own": 2, "single": 0.2, "live": 0.5}
+        clean |= {
+            "alpha": 1.0,
+            "mixture_on_data_high": size,
+            "mixture_along": size * math.sqrt(d),
+            "ratio": size,
+            "ratio_median": size,
+        }
+        result = made_up(TwoTrainingsResult, clean=clean, support_ratio=k / d)
+        cells.append((OddNetConfig(d=d, k=k), result))
+    return cells
 
 
 CHECKS = (
     Check(
         claim_id="purification.sec6.universal",
         experiment=L2,
-        evaluate=_universal(0.5, "'A lot' is read as: most inputs change their class"),
-        reading="Moved by -tau y M w*/|M w*|_2: the printed f(x - delta) would carry the sign twice.",
+        evaluate=_universal,
+        conditions=data_conditions,
+        satisfied=examples(*_cells({"accuracy": 0.95, "universal": 0.2})),
+        violated=examples(*_cells({"accuracy": 0.3, "universal": 0.1})),
+        controls=(NO_TRAINING,),
+        reading="'A lot' is read as: half of all inputs, right before, are wrong after the move by -tau y M "
+        "w*/|M w*|_2; the printed f(x - delta) would carry the sign twice.",
         headline=True,
     ),
     Check(
         claim_id="purification.eq6.2",
         experiment=L2,
         evaluate=_blindness,
-        reading="v is the mixture of neurons of one feature, in units of that feature's coefficient; with "
-        "high probability is read as on 95% of neurons and inputs.",
+        conditions=data_conditions,
+        satisfied=examples(*_mixtures(0.0)),
+        violated=examples(*_mixtures(-1.0)),
+        controls=(NO_TRAINING,),
+        reading="v is the mixture of neurons of one feature, in units of that feature's coefficient, along M "
+        "w* where the text prints sum_j M_j; with high probability is read as on 95% of neurons and inputs. "
+        "Both sizes as one constant over d, and at the largest d within log d and within a factor 2 of "
+        "E|z|_0/d per coefficient.",
     ),
     Check(
         claim_id="purification.thm5.1a",
         experiment=L2,
         evaluate=_feature_learning,
-        hypotheses=clean_hypotheses,
-        reading="Weighted sums over all neurons, diagonal included.",
+        conditions=clean_conditions,
+        satisfied=examples(*_cells({"coherence": 1.0}, power=-0.5, start_alignment=0.05)[-1:]),
+        violated=examples(*_cells({"coherence": 0.5}, start_alignment=0.5)),
+        controls=(NO_TRAINING,),
+        reading=f"Weighted sums over all neurons, diagonal included. {ONE_SIZE}",
     ),
     Check(
         claim_id="purification.thm5.1b",
         experiment=L2,
         evaluate=_clean_error,
-        hypotheses=clean_hypotheses,
+        conditions=clean_conditions,
+        satisfied=examples(*_cells({"accuracy": 0.95})[-1:]),
+        violated=examples(*_cells({"accuracy": 0.6})),
+        controls=(NO_TRAINING,),
         reading="Error of sign(E_rho f), which is deterministic; Thm 5.1 draws rho. sign(0) = +1 as printed: "
-        "a net that sleeps on an input predicts +1, here and under attack.",
+        f"a net that sleeps on an input predicts +1, here and under attack. {ONE_SIZE}",
     ),
     Check(
         claim_id="purification.thm5.1c",
         experiment=L2,
-        evaluate=_universal(1 - SMALL, f"1 - o(1) is read as at least {1 - SMALL:g}"),
-        hypotheses=fragile_hypotheses,
-        reading="f != y is read as sign(f) != y.",
+        evaluate=_falls_along_the_universal_direction,
+        conditions=fragile_conditions,
+        satisfied=examples(*_cells({"accuracy": 0.95, "universal": 0.05})),
+        violated=examples(*_cells({"accuracy": 0.95, "universal": 0.5})),
+        controls=(NO_TRAINING,),
+        reading=f"f != y is read as sign(f) != y, 1 - o(1) as at least {1 - SMALL:g} at the largest d, of a "
+        "net that errs on at most a quarter without the move, part (b) of the same theorem.",
     ),
     Check(
         claim_id="purification.thm5.2",
         experiment=L2,
         evaluate=_paper_mixture,
-        hypotheses=clean_hypotheses,
+        conditions=clean_conditions,
+        satisfied=examples(*_mixtures(0.0)),
+        violated=examples(*_mixtures(1.0)),
+        controls=(NO_TRAINING,),
         reading="beta_ij = <w_i, M_j>/w*_j, averaged over all m neurons and all d features off N_i; N_i is "
-        "read off the trained weights (at least 0.3 of the largest), live neurons only for the largest ones.",
+        "read off the trained weights (at least 0.3 of the largest), live neurons only for the largest ones, "
+        "where the paper takes the tickets of the start. Powers d^(+-c) with c <= 0.001 are constants here.",
     ),
 )

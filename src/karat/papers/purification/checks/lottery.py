@@ -1,25 +1,28 @@
-"""Checks on the lottery: tickets at the start, and the sets of winners over the phases of training."""
+"""Checks on the lottery: who wins, and the sets of winners over the phases of training."""
 
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
+from karat.papers.purification.checks.controls import SMALL_NET
+from karat.papers.purification.checks.made_up import made_up
 from karat.papers.purification.checks.readings import (
-    at_least,
-    clean_hypotheses,
+    data_conditions,
     each,
     largest_standard,
+    lottery_conditions,
     mean,
 )
 from karat.papers.purification.experiments.lottery import LOTTERY, LotteryResult
 from karat.papers.purification.experiments.odd_net_config import OddNetConfig
-from karat.study.claim import Check, Finding
-from karat.study.curves import with_caveat
-from karat.study.evaluate import tight_finding
-from karat.study.run import Run
+from karat.study.check import Check
+from karat.study.control import Control
+from karat.study.finding import SHARE, Finding
+from karat.study.judging import Undecided, all_of, bound, noted
+from karat.study.run import Run, examples
 
 LotteryRun = Run[OddNetConfig, LotteryResult]
 Time = Literal["0", "T_a", "T_b", "T_e", "end"]
@@ -30,42 +33,17 @@ TIMES = (
 
 
 def _favourites(every: Sequence[LotteryRun]) -> Finding:
+    """Live neurons that end on their favourite feature, and on it alone."""
     runs = largest_standard(every)
-    note = (
-        f"Share of live neurons that end on the feature their start leaned on most (chance "
-        f"{mean(runs, lambda r: r.chance):.3f}); among its two favourites "
-        f"{mean(runs, lambda r: r.within_two):.2f}. Clear tickets "
-        f"(one coefficient above b0, the next below 0.85 b0) live with "
-        f"{mean(runs, lambda r: r.clear_live):.2f} and "
-        f"keep their feature with {mean(runs, lambda r: r.clear_kept):.2f}. Judged against one half."
+    return noted(
+        bound(each(runs, lambda r: r.singleton_won), "at least", 0.5, SHARE),
+        f"Share of live neurons that end on the feature their start leaned on most, with every other "
+        f"coefficient below 0.3 of it; {mean(runs, lambda r: r.favourite_won):.2f} end on it with or without "
+        f"others (chance {mean(runs, lambda r: r.chance):.3f}), {mean(runs, lambda r: r.within_two):.2f} on "
+        f"one of two favourites. Clear tickets (one coefficient above b0, the next below 0.85 b0) live with "
+        f"{mean(runs, lambda r: r.clear_live):.2f} and keep their feature with "
+        f"{mean(runs, lambda r: r.clear_kept):.2f}.",
     )
-    return at_least(each(runs, lambda r: r.favourite_won), 0.5, note)
-
-
-def _tickets(every: Sequence[LotteryRun]) -> Finding:
-    """Counts at initialisation against Gaussian tails, and how large d must be for the lemma to bite."""
-    runs = largest_standard(every)
-    predicted = mean(runs, lambda r: r.predicted_sure)
-    finding = tight_finding(each(runs, lambda r: r.start_sure), predicted, resolution=predicted)
-    least = min(each(runs, lambda r: r.start_sure_least))
-    note = (
-        "Sure winners per feature against exact tails; the lemma's 'at least d^(gamma c0/4)' fails here, "
-        f"some features have {least:.0f}, and the mean grows only as d^(gamma "
-        f"c0/2). Potential winners: {mean(runs, lambda r: r.start_potential):.2f} (tails "
-        f"{mean(runs, lambda r: r.predicted_potential):.2f})."
-    )
-    # That the tails are right is arithmetic; the lemma itself speaks of sizes that nobody can run.
-    return with_caveat(finding, note, verdict="inconclusive" if finding.verdict == "holds" else None)
-
-
-def _fractions(every: Sequence[LotteryRun]) -> Finding:
-    runs = largest_standard(every)
-    note = (
-        f"Share with no coefficient above sqrt(2 log d) sigma_0; {mean(runs, lambda r: r.lucky_share):.2f} "
-        f"have one above sqrt(2.01 log d), {mean(runs, lambda r: r.surely_lucky_share):.2f} exactly one. "
-        "'Most' is read as more than half; the powers d^-c3, d^-c4 are not judged."
-    )
-    return at_least(each(runs, lambda r: r.ordinary_share), 0.5, note)
 
 
 @dataclass(frozen=True)
@@ -96,26 +74,28 @@ class Inclusion:
 
 
 def _all_over_their_phases(inclusions: Sequence[Inclusion]) -> Callable[[Sequence[LotteryRun]], Finding]:
-    """Smallest share over the phases of some inclusions; those without a step at this size are named."""
+    """Smallest share over the phase of every inclusion; those without a step at this size are named."""
 
     def evaluate(every: Sequence[LotteryRun]) -> Finding:
         runs = largest_standard(every)
-        listed, empty, shares = [], [], []
+        findings, empty = [], []
         for inclusion in inclusions:
             smallest = [inclusion.smallest(run) for run in runs]
             if np.isnan(smallest).any():
                 empty.append(f"{inclusion.name} ({inclusion.since} to {inclusion.until})")
                 continue
             last = np.mean([inclusion.share(run.result)[-1] for run in runs])
-            listed.append(f"{inclusion.name} {np.mean(smallest):.2f} ({last:.2f})")
-            shares.append(smallest)
+            finding = bound(smallest, "at least", 1.0, SHARE)
+            findings.append(
+                noted(finding, f"{inclusion.name}: {np.mean(smallest):.2f} ({last:.2f} at the end).")
+            )
+        if not findings:
+            raise Undecided("no step falls into any of the phases")
         phases = vars(runs[0].config.phases())
         ends = ", ".join(f"{name} = {phases[name]:.3g}" for name in ("T_a", "T_b", "T_e"))
-        return at_least(
-            [min(values) for values in zip(*shares, strict=True)],
-            1.0,
-            f"Smallest share over its phase (at the end of training), per inclusion: {', '.join(listed)}. "
-            f"Times: {ends}.",
+        return noted(
+            all_of(*findings),
+            f"Smallest shares over their phases, with {ends}.",
             f"No step in the phase of: {', '.join(empty)}." if empty else "",
         )
 
@@ -140,21 +120,53 @@ SECOND_PHASE = (
     Inclusion("sure_grown", lambda r: r.sure_grown, "T_e", "end"),
 )
 
+_SHARES = (
+    "sure_kept",
+    "no_new_potential",
+    "ept",
+    "ept_plus",
+    "ept_plus_plus",
+    "potential_plus_old",
+    "potential_in_plus",
+    "sure_grown",
+)
+
+
+def _outcome(won: float) -> tuple[OddNetConfig, LotteryResult]:
+    return OddNetConfig(d=200, k=14), made_up(LotteryResult, singleton_won=won, clear_live=1.0)
+
+
+def _sets(share: float) -> tuple[OddNetConfig, LotteryResult]:
+    shares: dict[str, Any] = {name: [share, share] for name in _SHARES}
+    return OddNetConfig(d=200, k=14), made_up(LotteryResult, time=[0.0, 9.0], **shares)
+
+
+_NO_TRAINING = Control(
+    name="no training",
+    removes="training",
+    settings={**SMALL_NET, "clean_steps": 0},
+    why="Before training every neuron leans on many features, and none has won.",
+)
 CHECKS = (
-    Check(claim_id="purification.sec6.lottery", experiment=LOTTERY, evaluate=_favourites, headline=True),
-    Check(claim_id="purification.sec6.tickets", experiment=LOTTERY, evaluate=_fractions),
     Check(
-        claim_id="purification.lemB.2",
+        claim_id="purification.sec6.lottery",
         experiment=LOTTERY,
-        evaluate=_tickets,
-        reading="|S_sure| >= d^(gamma c0/4), not the printed d^(7 c0/4); c0 from m = d^(1 + c0), gamma = "
-        "0.05.",
+        evaluate=_favourites,
+        conditions=data_conditions,
+        satisfied=examples(_outcome(0.8)),
+        violated=examples(_outcome(0.2)),
+        controls=(_NO_TRAINING,),
+        reading="Judged against one half of the live neurons.",
+        headline=True,
     ),
     Check(
         claim_id="purification.thmC.1",
         experiment=LOTTERY,
         evaluate=_all_over_their_phases(FIRST_PHASE),
-        hypotheses=clean_hypotheses,
+        conditions=lottery_conditions,
+        satisfied=examples(_sets(1.0)),
+        violated=examples(_sets(0.9)),
+        controls=(_NO_TRAINING,),
         reading=f"{TIMES} Levels b(t) sqrt(1 +- c2/c1) move with the bias; S_pot has no sign condition; O(1) "
         "is 3.",
     ),
@@ -162,7 +174,10 @@ CHECKS = (
         claim_id="purification.thmC.2",
         experiment=LOTTERY,
         evaluate=_all_over_their_phases(SECOND_PHASE),
-        hypotheses=clean_hypotheses,
+        conditions=lottery_conditions,
+        satisfied=examples(_sets(1.0)),
+        violated=examples(_sets(0.9)),
+        controls=(_NO_TRAINING,),
         reading=f"{TIMES} beta = 1/(sqrt(k) Xi2^10), where the text prints one root over both.",
     ),
 )

@@ -1,13 +1,14 @@
-"""How the checks of purification read its words: hypotheses, o(1), hidden constants, worst cases."""
+"""How the checks of purification read its words: which runs speak, their hypotheses, o(1) and Theta(.)."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
-from karat.papers.purification.bounds_hypotheses import unmet_clean, unmet_fragile, unmet_robust
+from karat.papers.purification import bounds_hypotheses
 from karat.papers.purification.experiments.odd_net_config import OddNetConfig
-from karat.study.claim import Finding
-from karat.study.curves import with_caveat
-from karat.study.evaluate import lower_bound_finding, upper_bound_finding
+from karat.study.curves import curves
+from karat.study.finding import Finding, Margin, Unit
+from karat.study.hypothesis import Condition
+from karat.study.judging import Undecided, all_of, bound, limit
 from karat.study.run import Run
 
 C = TypeVar("C", bound=OddNetConfig)
@@ -17,35 +18,92 @@ SMALL = 0.25
 """How o(1) is read at one size: at most a quarter. Only a sweep over d can say that it vanishes."""
 
 FACTOR = 2.0
-"""How Theta(.) is read: the constant stays within this factor of one, or of itself over all sizes."""
+"""How Theta(.) is read at one size: the constant stays within this factor of one."""
 
 PURER = 3.0
 """By which factor the mixture must fall to be called removed."""
 
-
-def clean_hypotheses(run: Run[C, R]) -> list[str]:
-    """What the theorems on clean training ask and this run does not give."""
-    return unmet_clean(run.config.theorem_setting())
+ONE_SIZE = f"o(1) is read as at most {SMALL:g} at the largest d and, from three d on, as falling with d."
 
 
-def fragile_hypotheses(run: Run[C, R]) -> list[str]:
-    """What the theorem on the fragility of the clean net asks and this run does not give."""
-    return unmet_fragile(run.config.theorem_setting())
+def data_conditions(config: OddNetConfig) -> list[Condition]:
+    """What the paper asks of the codes.
+
+    Args:
+        config: of a run.
+    """
+    return bounds_hypotheses.of_the_data(config.d, config.k)
 
 
-def robust_hypotheses(run: Run[C, R]) -> list[str]:
-    """What the theorems on adversarial training ask and this run does not give."""
-    return unmet_robust(run.config.theorem_setting())
+def algorithm_conditions(config: OddNetConfig) -> list[Condition]:
+    """What the lemmas on single steps ask: data, start and Algorithm 1.
+
+    Args:
+        config: of a run.
+    """
+    return bounds_hypotheses.of_the_algorithm(config.theorem_setting())
+
+
+def lottery_conditions(config: OddNetConfig) -> list[Condition]:
+    """What the theorems on the two phases of clean training ask.
+
+    Args:
+        config: of a run.
+    """
+    return bounds_hypotheses.of_the_lottery(config.theorem_setting())
+
+
+def clean_conditions(config: OddNetConfig) -> list[Condition]:
+    """What the theorems on the net of clean training ask.
+
+    Args:
+        config: of a run.
+    """
+    return bounds_hypotheses.of_clean_training(config.theorem_setting())
+
+
+def fragile_conditions(config: OddNetConfig) -> list[Condition]:
+    """What the theorem on the fragility of the clean net asks.
+
+    Args:
+        config: of a run.
+    """
+    return bounds_hypotheses.of_fragility(config.theorem_setting())
+
+
+def robust_conditions(config: OddNetConfig) -> list[Condition]:
+    """What the theorems on adversarial training ask.
+
+    Args:
+        config: of a run.
+    """
+    return bounds_hypotheses.of_adversarial_training(config.theorem_setting())
+
+
+def standard(runs: Iterable[Run[C, R]]) -> list[Run[C, R]]:
+    """The runs with the standard data and k <= d^0.499, of every d those with the largest such k.
+
+    Args:
+        runs: all of an experiment; where none has these data, all that are left are taken.
+    """
+    every = list(runs)
+    plain = [run for run in every if _has_standard_data(run.config)] or every
+    inside = [run for run in plain if run.config.k <= run.config.d**0.499] or plain
+    sparsity = {run.config.d: 0 for run in inside}
+    for run in inside:
+        sparsity[run.config.d] = max(sparsity[run.config.d], run.config.k)
+    return [run for run in inside if run.config.k == sparsity[run.config.d]]
 
 
 def largest_standard(runs: Iterable[Run[C, R]]) -> list[Run[C, R]]:
-    """The runs of the largest dimension among those with the standard data: what a single number shows.
+    """The standard runs of the largest dimension: what a single number shows.
 
     Args:
-        runs: all of an experiment; if none has the standard data, the largest of them all are taken.
+        runs: all of an experiment.
     """
-    every = list(runs)
-    candidates = [run for run in every if _has_standard_data(run.config)] or every
+    candidates = standard(runs)
+    if not candidates:
+        raise Undecided("no run of the setting that is judged has finished")
     largest = max(run.config.d for run in candidates)
     return [run for run in candidates if run.config.d == largest]
 
@@ -54,69 +112,42 @@ def _has_standard_data(config: OddNetConfig) -> bool:
     return config.w_star == "signs" and config.dictionary == "identity" and config.sigma_spike == 0
 
 
-def at_least(values: Sequence[float], bound: float, *notes: str) -> Finding:
-    """Judge a lower bound on the mean over seeds.
+def over_d(
+    runs: Iterable[Run[C, R]], value: Callable[[Run[C, R]], float]
+) -> tuple[list[float], list[list[float]]]:
+    """The dimensions of the standard runs, and one curve over them per seed.
 
     Args:
-        values: one per seed.
-        bound: what they should reach.
-        notes: for the caveat.
+        runs: all of an experiment.
+        value: what the curves show.
     """
-    return with_caveat(lower_bound_finding(values, bound), *notes)
+    return curves(standard(runs), lambda run: float(run.config.d), value)
 
 
-def at_most(values: Sequence[float], bound: float, *notes: str) -> Finding:
-    """Judge an upper bound on the mean over seeds.
+def vanishes(runs: Sequence[Run[C, R]], value: Callable[[R], float], unit: Unit) -> Finding:
+    """The reading of o(1): at most `SMALL` at the largest d, and falling where three d were run.
 
     Args:
-        values: one per seed.
-        bound: what they should not exceed.
-        notes: for the caveat.
+        runs: all of an experiment.
+        value: result -> what is said to vanish.
+        unit: of it.
     """
-    return with_caveat(upper_bound_finding(values, bound), *notes)
+    last = bound(each(largest_standard(runs), value), "at most", SMALL, unit)
+    sizes = {run.config.d for run in standard(runs)}
+    if len(sizes) < 3:
+        return last
+    d, table = over_d(runs, lambda run: value(run.result))
+    return all_of(last, limit(d, table))
 
 
-def worst_case(attacked: Sequence[float], certified: Sequence[float], bound: float, *notes: str) -> Finding:
-    """An upper bound on a worst case: it fails if attacks exceed it, and holds only if certificates agree.
+def halfway(rival: float, name: str) -> Margin:
+    """The margin of an exponent that must not be mistaken for a rival's.
 
     Args:
-        attacked: lower ends, what attacks reach, one per seed.
-        certified: upper ends, none if nothing was certified.
-        bound: what the worst case should not exceed.
-        notes: for the caveat.
+        rival: by how much the exponent of the rival differs.
+        name: of the rival.
     """
-    finding = at_most(attacked, bound, *notes)
-    if finding.verdict != "holds" or (certified and upper_bound_finding(certified, bound).verdict == "holds"):
-        return finding
-    high = f"; the certified end is {sum(certified) / len(certified):.3f}" if certified else ""
-    return with_caveat(finding, f"Only attacks stay below the bound{high}.", verdict="inconclusive")
-
-
-def both_must_hold(first: Finding, second: Finding, *notes: str) -> Finding:
-    """The first finding's numbers with the worse of two verdicts.
-
-    Args:
-        first: whose numbers are shown.
-        second: only its verdict and its caveat count.
-        notes: for the caveat.
-    """
-    order = ("fails", "inconclusive", "holds")
-    verdict = min(first.verdict, second.verdict, key=order.index)
-    return with_caveat(first, second.caveat, *notes, verdict=verdict)
-
-
-def up_to_a_constant(finding: Finding, needed: float, *notes: str) -> Finding:
-    """A bound with a hidden constant: missing it at 1 refutes nothing, the needed constant is named.
-
-    Args:
-        finding: with the constant taken as 1.
-        needed: the constant for which the bound would hold.
-        notes: for the caveat.
-    """
-    if finding.verdict != "fails":
-        return with_caveat(finding, *notes)
-    text = f"The hidden constant is taken as 1; the measurement needs {needed:.2g}."
-    return with_caveat(finding, text, *notes, verdict="inconclusive")
+    return Margin(rival / 2, f"half-way to the exponent of {name}")
 
 
 def each(runs: Iterable[Run[C, R]], value: Callable[[R], float]) -> list[float]:
@@ -130,17 +161,17 @@ def each(runs: Iterable[Run[C, R]], value: Callable[[R], float]) -> list[float]:
 
 
 def measured(runs: Iterable[Run[C, R]], name: str, value: Callable[[R], float | None]) -> list[float]:
-    """One number per run, of those that not every run has; a KeyError names what is missing.
+    """One number per run, of those that not every run has; `Undecided` names what is missing.
 
     Args:
         runs: of one setting.
         name: of the value in the record.
         value: result -> number, None if it was not measured.
     """
-    found = [value(run.result) for run in runs]
-    present = [number for number in found if number is not None]
-    if len(present) < len(found):
-        raise KeyError(name)
+    numbers = [value(run.result) for run in runs]
+    present = [number for number in numbers if number is not None]
+    if len(present) < len(numbers):
+        raise Undecided(f"some run has no value `{name}`")
     return present
 
 

@@ -13,8 +13,14 @@ from karat.data import Samples, SparseCoding
 from karat.nets import OddTwoLayer
 from karat.papers.purification.experiments.draws import split
 from karat.papers.purification.experiments.net_measures import require_awake
+<<<<<<< HEAD
 from karat.papers.purification.experiments.odd_net_config import RANDOM_START, OddNetConfig
 from karat.probes.live_rows import grown_neurons
+=======
+from karat.papers.purification.experiments.odd_net_config import OddNetConfig
+from karat.papers.purification.experiments.step_labels import StepConfig
+from karat.probes.angles import live_neurons
+>>>>>>> w-pur2
 from karat.probes.lottery import tickets
 from karat.study.experiment import Experiment, Preset
 from karat.training.odd import OddTrainer, forward
@@ -90,7 +96,7 @@ class Drift:
         return 2 * self.growth - self.decay + self.noise
 
 
-def run(config: OddNetConfig, generator: torch.Generator) -> DriftResult:
+def run(config: StepConfig, generator: torch.Generator) -> DriftResult:
     """At some stops of clean training: one large step against the bound, neuron by neuron."""
     for_model, for_start, for_clean, for_parts, for_step = split(generator, 5)
     model = config.draw_model(for_model)
@@ -106,6 +112,7 @@ def run(config: OddNetConfig, generator: torch.Generator) -> DriftResult:
     predicting, stepping = (
         model.sample(16 * config.batch, generator=draw, dtype=torch.float32) for draw in (for_parts, for_step)
     )
+    stepping = config.labelled(stepping, for_step)
     require_awake(last, predicting.x[: config.batch], config.clean_steps)
     drifts = [
         step_drift(config, model, net, step, predicting, stepping)
@@ -206,15 +213,23 @@ DRIFT = Experiment(
     paper="purification",
     presets={
         "tiny": Preset(
-            config=replace(RANDOM_START, d=40, k=10, batch=512, clean_steps=150), seeds=2, cell_seconds=0.6
+            config=StepConfig(d=40, k=6, batch=512, clean_steps=150),
+            points=({"d": 24, "k": 4}, {"d": 32, "k": 5}, {"d": 40, "k": 6}),
+            seeds=2,
+            cell_seconds=0.4,
         ),
-        "quick": Preset(config=replace(RANDOM_START, d=100, k=20, batch=1024), seeds=3, cell_seconds=5),
+        "quick": Preset(
+            config=StepConfig(d=200, k=14, batch=1024),
+            points=({"d": 50, "k": 7}, {"d": 100, "k": 9}, {"d": 200, "k": 14}),
+            seeds=3,
+            cell_seconds=4,
+        ),
         "full": Preset(
-            config=RANDOM_START,
+            config=StepConfig(d=200, k=14),
             points=(
-                {"d": 100, "k": 20, "batch": 1024},
-                {"d": 200, "k": 30},
-                {"d": 400, "k": 44, "batch": 4096},
+                {"d": 100, "k": 9, "batch": 1024},
+                {"d": 200, "k": 14},
+                {"d": 400, "k": 19, "batch": 4096},
             ),
             seeds=10,
             cell_seconds=60,

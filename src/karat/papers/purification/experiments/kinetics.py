@@ -1,7 +1,7 @@
 """Growth during training: winners against the rest, chance accuracy, and how many neurons an input wakes."""
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 import torch
@@ -13,11 +13,18 @@ from karat.nets import OddTwoLayer
 from karat.papers.purification.bounds import mixture_ratio
 from karat.papers.purification.experiments.draws import split
 from karat.papers.purification.experiments.net_measures import require_awake, share
-from karat.papers.purification.experiments.odd_net_config import RANDOM_START, OddNetConfig
+from karat.papers.purification.experiments.odd_net_config import OddNetConfig
+from karat.papers.purification.experiments.step_labels import StepConfig
 from karat.papers.purification.experiments.ties import TiesToPlus
+<<<<<<< HEAD
 from karat.probes.activity import near_threshold_count
 from karat.probes.live_rows import grown_neurons
 from karat.probes.lottery import tickets
+=======
+from karat.probes.activation import near_threshold_count
+from karat.probes.angles import live_neurons
+from karat.probes.lottery import ordinary_neurons, tickets
+>>>>>>> w-pur2
 from karat.study.experiment import Experiment, Preset
 from karat.study.result import Undefined
 from karat.training.odd import OddClassifier, forward
@@ -25,8 +32,8 @@ from karat.training.odd import OddClassifier, forward
 SHARES = (0.1, 0.3, 0.5, 0.75, 1.0)
 """Stops after the lottery, in shares of the steps."""
 
-EARLY = ({"d": 50, "k": 4, "clean_steps": 2}, {"d": 50, "k": 50, "clean_steps": 2})
-"""Settings of the first phase alone: they show whether its constants depend on the sparsity."""
+EARLY = {"d": 400, "k": 19, "clean_steps": 2}
+"""A setting of the first phase alone: with the others it shows whether constants depend on the size."""
 
 _NO_SURE = Undefined("no coordinate is a sure winner at this step")
 
@@ -48,6 +55,7 @@ class KineticsResult:
         largest_growth: largest growth of any coordinate.
         most_possible: its trivial limit :math:`d \, E |z_j| / 2`.
         gate: mean activation probability.
+        ept: share of neurons in the set S_ept.
         coupling_spread: mean deviation of grown winners from their common growth, relative.
         grown: number of winners that have grown beyond :math:`2 \sqrt k b`.
         awake_count: mean number of neurons that an input brings near the threshold.
@@ -65,12 +73,13 @@ class KineticsResult:
     largest_growth: list[float]
     most_possible: list[float]
     gate: list[float]
+    ept: list[float]
     coupling_spread: Annotated[list[float], Undefined("no winner has grown beyond the threshold yet")]
     grown: list[float]
     awake_count: list[float]
 
 
-def run(config: OddNetConfig, generator: torch.Generator) -> KineticsResult:
+def run(config: StepConfig, generator: torch.Generator) -> KineticsResult:
     """Clean training; at every stop the growth of all coordinates, measured on a large fresh sample."""
     for_model, for_test, for_start, for_clean, for_growth = split(generator, 5)
     model = config.draw_model(for_model)
@@ -87,6 +96,7 @@ def run(config: OddNetConfig, generator: torch.Generator) -> KineticsResult:
     if config.clean_steps > config.step_at(config.phases().T_e):  # before, all nets sleep on most inputs
         require_awake(last, test.x, config.clean_steps)
     sample = model.sample(4 * config.n_test, generator=for_growth, dtype=torch.float32)
+    sample = config.labelled(sample, for_growth)
     # Winners are known only at the end: the nets are kept and measured afterwards.
     winners = _winners(model, last)
     rows = [growth(config, model, net, sample, test, winners) for net in nets]
@@ -162,6 +172,7 @@ def growth(
         "largest_growth": float(mean_growth.abs().max()),
         "most_possible": float(sample.z.abs().mean(dim=0).max()) * config.d / 2,
         "gate": float(gates.value.mean()),
+        "ept": float(ordinary_neurons(coordinates, -float(net.b), config.ticket_rule()).ept.float().mean()),
         "coupling_spread": float(spread),
         "grown": float(grown.sum()),
         "awake_count": float(near_threshold_count(net, test.x).double().mean()),
@@ -174,23 +185,24 @@ KINETICS = Experiment(
     paper="purification",
     presets={
         "tiny": Preset(
-            config=replace(RANDOM_START, d=40, k=10, batch=512, clean_steps=150, n_test=300),
+            config=StepConfig(d=40, k=6, batch=512, clean_steps=150, n_test=300),
+            points=({"d": 24, "k": 4}, {"d": 32, "k": 5}, {"d": 40, "k": 6}),
             seeds=2,
             cell_seconds=0.6,
         ),
         "quick": Preset(
-            config=replace(RANDOM_START, batch=1024),
-            points=(*EARLY, {"d": 100, "k": 20}),
+            config=StepConfig(d=200, k=14, batch=1024),
+            points=({"d": 50, "k": 7}, {"d": 100, "k": 9}, {"d": 200, "k": 14}, EARLY),
             seeds=3,
-            cell_seconds=2,
+            cell_seconds=3,
         ),
         "full": Preset(
-            config=RANDOM_START,
+            config=StepConfig(d=200, k=14),
             points=(
-                *EARLY,
-                {"d": 100, "k": 20, "batch": 1024},
-                {"d": 200, "k": 30},
-                {"d": 400, "k": 44, "batch": 4096},
+                {"d": 50, "k": 7, "batch": 1024},
+                {"d": 100, "k": 9, "batch": 1024},
+                {"d": 200, "k": 14},
+                {"d": 400, "k": 19, "batch": 4096},
             ),
             seeds=10,
             cell_seconds=60,

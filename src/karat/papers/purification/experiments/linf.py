@@ -9,7 +9,7 @@ from karat.study.experiment import Experiment, Preset
 
 L_INF_RANDOM = OddNetConfig(
     d=100,
-    k=20,
+    k=9,
     batch=1024,
     p=math.inf,
     tau_factor=0.12,
@@ -20,7 +20,7 @@ L_INF_RANDOM = OddNetConfig(
 )
 """From a random start; without the ramp the perturbation wakes all sleeping neurons and training diverges."""
 
-L_INF_PURE = replace(L_INF_RANDOM, d=200, k=25, start="pure", decay=0.05, clean_steps=200, tau_factor=0.2)
+L_INF_PURE = replace(L_INF_RANDOM, d=200, k=14, start="pure", decay=0.05, clean_steps=200, tau_factor=0.2)
 """From w_i = M_i: the setting in which the gap and a small movement are seen together."""
 
 _pure = {"start": "pure", "decay": 0.05, "clean_steps": 200, "tau_factor": 0.2, "n_certify": 60}
@@ -48,18 +48,18 @@ LINF = Experiment(
         ),
         "quick": Preset(
             config=L_INF_RANDOM,
-            points=({"d": 200, "k": 25, **_pure}, {"d": 100, "k": 20}),
+            points=({"d": 200, "k": 14, **_pure}, {"d": 100, "k": 9}),
             seeds=3,
             cell_seconds=8,
         ),
         "full": Preset(
             config=L_INF_RANDOM,
             points=(
-                {"d": 200, "k": 25, **_pure},
-                {"d": 400, "k": 40, **_pure, "tau_factor": 0.18},
-                {"d": 256, "k": 28, **_pure, "dictionary": "hadamard"},
-                {"d": 200, "k": 30, "batch": 2048},
-                {"d": 400, "k": 44, "batch": 4096},
+                {"d": 200, "k": 14, **_pure},
+                {"d": 400, "k": 19, **_pure, "tau_factor": 0.18},
+                {"d": 256, "k": 15, **_pure, "dictionary": "hadamard"},
+                {"d": 200, "k": 14, "batch": 2048},
+                {"d": 400, "k": 19, "batch": 4096},
             ),
             seeds=10,
             cell_seconds=60,

@@ -8,10 +8,10 @@ import torch
 from torch import Tensor
 
 from karat.nets import OddTwoLayer
-from karat.papers.purification.bounds import ticket_counts
 from karat.papers.purification.experiments.draws import split
 from karat.papers.purification.experiments.net_measures import require_awake
 from karat.papers.purification.experiments.odd_net_config import RANDOM_START, OddNetConfig, columns
+<<<<<<< HEAD
 from karat.probes.live_rows import grown_neurons
 from karat.probes.lottery import (
     TicketRule,
@@ -20,6 +20,11 @@ from karat.probes.lottery import (
     ordinary_neurons,
     tickets,
 )
+=======
+from karat.papers.purification.experiments.tickets import StartCounts, start_counts
+from karat.probes.angles import live_neurons
+from karat.probes.lottery import finite_tickets, inclusion, ordinary_neurons, tickets
+>>>>>>> w-pur2
 from karat.study.experiment import Experiment, Preset
 from karat.study.result import Undefined
 
@@ -71,6 +76,8 @@ class LotteryOutcome:
         favourite_won: share of them that end on the feature their start leaned on most.
         within_two: on one of its two favourites.
         likely_won: on a feature whose coefficient was near the threshold at the start.
+        singleton_won: that end on the feature their start leaned on most, with every other coefficient below
+            0.3 of that one.
         chance: one over the number of features.
         clear_live: share of neurons with one clear favourite that are live in the end.
         clear_kept: share of those that end on it.
@@ -81,39 +88,11 @@ class LotteryOutcome:
     favourite_won: float
     within_two: float
     likely_won: float
+    singleton_won: float
     chance: float
     clear_live: Annotated[float, Undefined("no neuron has one clear favourite at the start")]
     clear_kept: float
     likely_per_neuron: float
-
-
-@dataclass(frozen=True, kw_only=True)
-class StartCounts:
-    """Counts of Lemma B.2 at the start, and the three fractions of Section 6.1.
-
-    Args:
-        start_sure: mean number of sure winners per feature.
-        start_sure_least: smallest number of them.
-        start_potential: mean number of potential winners per feature.
-        start_potential_most: largest number of them.
-        start_per_neuron_most: most features of which one neuron is a potential winner.
-        predicted_sure: expected number of sure winners per feature, from Gaussian tails.
-        predicted_potential: expected number of potential ones.
-        ordinary_share: neurons with no coefficient above sqrt(2 log d) init_scale.
-        lucky_share: with one above sqrt(2.01 log d) init_scale.
-        surely_lucky_share: with exactly one above that, and it above sqrt(2.02 log d) init_scale.
-    """
-
-    start_sure: float
-    start_sure_least: int
-    start_potential: float
-    start_potential_most: int
-    start_per_neuron_most: int
-    predicted_sure: float
-    predicted_potential: float
-    ordinary_share: float
-    lucky_share: float
-    surely_lucky_share: float
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -179,7 +158,7 @@ def run(config: OddNetConfig, generator: torch.Generator) -> LotteryResult:
         steps=stops,
         **columns(measured),
         **vars(_outcome(config, first, net.W @ model.M.float(), w_star, live)),
-        **vars(_start_counts(config, first, w_star, rule)),
+        **vars(start_counts(first, w_star, config.init_scale, rule)),
         path=_paths(torch.stack(history), live),
     )
 
@@ -192,36 +171,18 @@ def _outcome(
     index = torch.arange(len(top))
     favourites = (first * w_star.sign()).topk(2, dim=1).indices
     won = guess.favourite == top
+    largest = last.abs().topk(2, dim=1).values
+    alone = largest[:, 1] < 0.3 * largest[:, 0]
     return LotteryOutcome(
         live=float(live.float().mean()),
         favourite_won=float(won[live].float().mean()),
         within_two=float((favourites == top.unsqueeze(1)).any(dim=1)[live].float().mean()),
         likely_won=float(guess.likely[index, top][live].float().mean()),
+        singleton_won=float((won & alone)[live].float().mean()),
         chance=1 / config.d,
         clear_live=float(live[guess.clear].float().mean()) if bool(guess.clear.any()) else math.nan,
         clear_kept=inclusion(guess.clear & live, won),
         likely_per_neuron=float(guess.likely.sum(dim=1).float().mean()),
-    )
-
-
-def _start_counts(config: OddNetConfig, first: Tensor, w_star: Tensor, rule: TicketRule) -> StartCounts:
-    # The lemma's sigma_w is sigma_0 at the start, whatever the first threshold of the run.
-    level = math.sqrt(rule.c1 * math.log(config.d)) * config.init_scale
-    sets = tickets(first, w_star, level, rule)
-    counts = ticket_counts(config.d, config.m, rule.c0, rule.gamma)
-    unit = first.square() / (config.init_scale**2 * math.log(config.d))
-    alone = ((unit >= 2.02).sum(dim=1) == 1) & ((unit > 2.01).sum(dim=1) == 1)
-    return StartCounts(
-        start_sure=float(sets.sure.sum(dim=0).float().mean()),
-        start_sure_least=int(sets.sure.sum(dim=0).min()),
-        start_potential=float(sets.potential.sum(dim=0).float().mean()),
-        start_potential_most=int(sets.potential.sum(dim=0).max()),
-        start_per_neuron_most=int(sets.potential.sum(dim=1).max()),
-        predicted_sure=counts.sure,
-        predicted_potential=counts.potential,
-        ordinary_share=float((unit.amax(dim=1) <= 2).float().mean()),
-        lucky_share=float((unit >= 2.01).any(dim=1).float().mean()),
-        surely_lucky_share=float(alone.float().mean()),
     )
 
 
@@ -255,14 +216,14 @@ LOTTERY = Experiment(
             seeds=2,
             cell_seconds=0.6,
         ),
-        "quick": Preset(config=RANDOM_START, seeds=3, cell_seconds=10),
+        "quick": Preset(config=RANDOM_START, seeds=3, cell_seconds=6),
         "full": Preset(
             config=RANDOM_START,
             points=(
-                {"d": 100, "k": 20, "batch": 1024},
-                {"d": 200, "k": 30},
-                {"d": 200, "k": 30, "ticket": 1.07, "width": 10.0},
-                {"d": 400, "k": 44, "batch": 4096},
+                {"d": 100, "k": 9, "batch": 1024},
+                {"d": 200, "k": 14},
+                {"d": 200, "k": 14, "ticket": 1.07, "width": 10.0},
+                {"d": 400, "k": 19, "batch": 4096},
             ),
             seeds=10,
             cell_seconds=60,

@@ -175,7 +175,7 @@ def _nets(
 
 BASE = ModelClassesConfig(
     d=100,
-    k=20,
+    k=9,
     multi_scale=True,
     scale_rate=0.15,
     small_rate=0.1,
@@ -212,16 +212,16 @@ MODEL_CLASSES = Experiment(
             seeds=2,
             cell_seconds=2,
         ),
-        "quick": Preset(config=BASE, seeds=2, cell_seconds=16),
+        "quick": Preset(config=BASE, seeds=3, cell_seconds=16),
         "full": Preset(
             config=replace(BASE, model_steps=1000, inner=5, n_attack=1000),
             points=(
-                {"d": 100, "k": 20},
-                {"d": 200, "k": 30, "batch": 2048},
-                {"d": 400, "k": 44, "batch": 4096},
+                {"d": 100, "k": 9},
+                {"d": 200, "k": 14, "batch": 2048},
+                {"d": 400, "k": 19, "batch": 4096},
                 {
                     "d": 200,
-                    "k": 30,
+                    "k": 14,
                     "batch": 2048,
                     "p": 2.0,
                     "tau_factor": 0.4,

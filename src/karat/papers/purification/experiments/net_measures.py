@@ -36,8 +36,10 @@ def require_awake(net: OddTwoLayer, x: Tensor, step: int) -> None:
     Args:
         net: after training.
         x: (n, d) inputs.
-        step: at which training ended, for the message.
+        step: at which training ended, for the message; a net before its first step cannot have collapsed.
     """
+    if step == 0:
+        return
     gates = forward(net, x)[1].value
     asleep = float((gates.amax(dim=1) < 0.5).double().mean())
     if asleep > 0.5:

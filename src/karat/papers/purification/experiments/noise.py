@@ -64,7 +64,7 @@ def run(config: OddNetConfig, generator: torch.Generator) -> NoiseResult:
     )
 
 
-BASE = OddNetConfig(d=200, k=25, start="pure", decay=0.05, clean_steps=100, batch=1024, n_test=4000)
+BASE = OddNetConfig(d=200, k=14, start="pure", decay=0.05, clean_steps=100, batch=1024, n_test=4000)
 SIZES = (0.0, 0.25, 0.5, 1.0)
 
 NOISE = Experiment(
@@ -82,7 +82,7 @@ NOISE = Experiment(
         "full": Preset(
             config=replace(BASE, clean_steps=400, batch=2048),
             grid={"sigma_x": (0.0, 0.25, 0.5, 0.75, 1.0, 1.5)},
-            points=({"d": 200, "k": 25}, {"d": 800, "k": 25}, {"d": 200, "k": 25, "sigma_spike": 0.5}),
+            points=({"d": 200, "k": 14}, {"d": 800, "k": 14}, {"d": 200, "k": 14, "sigma_spike": 0.5}),
             seeds=10,
             cell_seconds=20,
         ),

@@ -139,6 +139,11 @@ class OddNetConfig:
         return self.d if self.start == "pure" else round(self.width * self.d)
 
     @property
+    def c0(self) -> float:
+        """The exponent of the width, from m = d^(1 + c0)."""
+        return math.log(self.m) / math.log(self.d) - 1
+
+    @property
     def scaled_decay(self) -> float:
         r"""The weight of the regulariser in rescaled time, :math:`\lambda d`."""
         return regularisation(self.d) * self.d if self.decay is None else self.decay
@@ -225,7 +230,7 @@ class OddNetConfig:
 
     def phases(self) -> Times:
         """The paper's times T_a, T_b, T_e, ... in rescaled time, the sum of h = lr / d; constants are 1."""
-        return times(self.d, self.k, self.d, self.init_scale, c0=self.theorem_setting().c0, gamma=GAMMA)
+        return times(self.d, self.k, self.d, self.init_scale, c0=self.c0, gamma=GAMMA)
 
     def step_at(self, time: float) -> int:
         """The last step of clean training that begins by a rescaled time, if only the schedule moves b."""
@@ -237,6 +242,14 @@ class OddNetConfig:
                 return step
         return self.clean_steps
 
+    def clean_time(self) -> float:
+        """The rescaled time of clean training, the sum of its steps, if only the schedule moves b."""
+        trainer, threshold, passed = self.clean_trainer(), self.first_threshold, 0.0
+        for _ in range(self.clean_steps):
+            h = trainer.step(threshold)
+            passed, threshold = passed + h, trainer.bias(threshold, h)
+        return passed
+
     def observed_steps(self, shares: Sequence[float]) -> list[int]:
         """Steps at which to look: all of the first phase, the first ones after T_a and T_e, and shares."""
         phases = self.phases()
@@ -246,7 +259,7 @@ class OddNetConfig:
 
     def ticket_rule(self) -> TicketRule:
         """The levels of the lottery's sets."""
-        return TicketRule(c0=self.theorem_setting().c0, d=self.d, k=self.k, gamma=GAMMA)
+        return TicketRule(c0=self.c0, d=self.d, k=self.k, gamma=GAMMA)
 
     def noise(self, *, late: bool = False) -> NoiseSchedule:
         """Neuron noise as a function of the threshold.
@@ -354,18 +367,27 @@ class OddNetConfig:
             m=self.m,
             sigma_x=self.sigma_x,
             p=self.p,
-            tau=self.tau_factor * self.small_code_size if self.p == 2 else None,
+            tau=self._expected_tau(),
             lam=self.scaled_decay / self.d,
             random_start=self.start == "random",
             ticket=self.ticket,
             sampled_noise=self.sampled_noise,
             paper_schedule=self.schedule == "paper",
             axis_dictionary=self.dictionary == "identity",
+            clean_time=self.clean_time(),
+            robust_time=self.robust_steps * self.robust_step,
         )
 
+    def _expected_tau(self) -> float:
+        """The attack radius without a drawn model: of `w_star` only its size counts, and it is about one."""
+        if self.p == 2:
+            return self.tau_factor * self.small_code_size
+        code = SparseCode(k=self.k, D=self.d, **self.code_rates())
+        return self.tau_factor * math.sqrt(code.second_moment * self.d) / code.expected_support
 
-RANDOM_START = OddNetConfig(d=200, k=30)
-"""The finite-size setting of random starts; k and the batch grow with d."""
+
+RANDOM_START = OddNetConfig(d=200, k=14)
+"""The finite-size setting of random starts, with the largest k <= d^0.499; k and the batch grow with d."""
 
 
 def columns(measured: Measured) -> dict[str, Any]:

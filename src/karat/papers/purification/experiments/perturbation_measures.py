@@ -1,5 +1,6 @@
 """The perturbations of a trained odd net: how dense they are, and how far the net is from linear."""
 
+import math
 from dataclasses import dataclass
 
 import torch
@@ -8,6 +9,7 @@ from torch import Tensor
 from karat.attacks import PGD, Steepest
 from karat.core.ball import Ball
 from karat.core.divergence import Diverged
+from karat.core.norms import dual_exponent
 from karat.data import Samples, SparseCoding
 from karat.nets import OddTwoLayer
 from karat.papers.purification.experiments.attackers import universal
@@ -26,6 +28,7 @@ class PerturbationMeasures:
         density: mean :math:`\|c\|_1^2 / (d \|c\|_2^2)` of the perturbations' coefficients in the dictionary.
         cosine: their mean cosine with the universal perturbation.
         gap_mean: mean largest deviation of the margin from its tangent in the ball, as far as ascent finds.
+        gap_bound: mean of an upper bound on these deviations, see `deviation_bound`.
         gap_wide: what 90% of the deviations stay below.
         gap_relative: median deviation over the median margin.
         output_median: median size of the margin.
@@ -35,6 +38,7 @@ class PerturbationMeasures:
     density: float
     cosine: float
     gap_mean: float
+    gap_bound: float
     gap_wide: float
     gap_relative: float
     output_median: float
@@ -71,11 +75,45 @@ def perturbations(
         density=float(densities.mean()),
         cosine=float(cosine_with(delta, direction).mean()),
         gap_mean=float(gap.mean()),
+        gap_bound=float(deviation_bound(net, few.x, ball).mean()),
         gap_wide=float(gap.quantile(0.9)),
         gap_relative=float(gap.median() / margin),
         output_median=float(margin),
         example=[round(float(v), 5) for v in example / float(ball.tau)],
     )
+
+
+def deviation_bound(net: OddTwoLayer, x: Tensor, ball: Ball) -> Tensor:
+    r"""(n,) upper bound on the deviation of the net from its tangent in the ball, one neuron at a time.
+
+    A perturbation moves the preactivation u of a neuron by at most :math:`r = \tau \|w_i\|_q`. The smoothed
+    ReLU s is convex, so that it leaves its tangent most at an end of :math:`[u - r, u + r]`; the two halves
+    of a pair deviate with opposite signs, so that the larger one bounds their difference:
+
+    .. math:: \sum_i \max_{\pm u} \max_{v = \pm r} \; s(u + v) - s(u) - s'(u) \, v
+
+    Args:
+        net: of smoothed neurons.
+        x: (n, d) inputs.
+        ball: of the perturbations, of one radius.
+
+    Ref: purification, Eq F.17
+    """
+    W, b, sigma = net.W.double(), float(net.b), max(net.sigma_rho, 1e-12)
+    u = x.double() @ W.T
+    reach = float(ball.tau) * torch.linalg.vector_norm(W, ord=dual_exponent(ball.p), dim=1)
+
+    def smoothed(preactivation: Tensor) -> Tensor:
+        t = (preactivation + b) / sigma
+        density = torch.exp(-t.square() / 2) / math.sqrt(2 * math.pi)
+        return sigma * (t * torch.special.ndtr(t) + density)
+
+    def deviation(preactivation: Tensor) -> Tensor:
+        slope = torch.special.ndtr((preactivation + b) / sigma)
+        ends = [smoothed(preactivation + v) - slope * v for v in (reach, -reach)]
+        return torch.maximum(*ends) - smoothed(preactivation)
+
+    return torch.maximum(deviation(u), deviation(-u)).sum(dim=1)
 
 
 def _gap(

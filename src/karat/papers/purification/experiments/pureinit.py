@@ -133,9 +133,9 @@ PUREINIT = Experiment(
         "full": Preset(
             config=replace(L_INF_PURE, n_attack=1000, pgd_steps=30),
             points=(
-                {"d": 200, "k": 25},
-                {"d": 400, "k": 40, "tau_factor": 0.18},
-                {"d": 200, "k": 60, "p": 2.0, "tau_factor": 0.4, "robust_step": 0.06, "robust_steps": 60},
+                {"d": 200, "k": 14},
+                {"d": 400, "k": 19, "tau_factor": 0.18},
+                {"d": 200, "k": 14, "p": 2.0, "tau_factor": 0.4, "robust_step": 0.06, "robust_steps": 60},
             ),
             seeds=10,
             cell_seconds=20,

@@ -126,16 +126,16 @@ RANDOM_INIT = Experiment(
             cell_seconds=1.2,
         ),
         "quick": Preset(
-            config=replace(RANDOM_START, d=100, k=20, batch=1024, ramp=0.8, n_attack=500, pgd_steps=15),
+            config=replace(RANDOM_START, d=100, k=9, batch=1024, ramp=0.8, n_attack=500, pgd_steps=15),
             seeds=3,
             cell_seconds=9,
         ),
         "full": Preset(
             config=replace(RANDOM_START, ramp=0.8),
             points=(
-                {"d": 100, "k": 20, "batch": 1024},
-                {"d": 200, "k": 30},
-                {"d": 400, "k": 44, "batch": 4096},
+                {"d": 100, "k": 9, "batch": 1024},
+                {"d": 200, "k": 14},
+                {"d": 400, "k": 19, "batch": 4096},
             ),
             seeds=10,
             cell_seconds=120,

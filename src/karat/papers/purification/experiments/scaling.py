@@ -75,7 +75,7 @@ def run(config: OddNetConfig, generator: torch.Generator) -> ScalingResult:
 
 
 BASE = OddNetConfig(
-    d=200, k=25, start="pure", decay=0.05, step=0.12, clean_steps=300, batch=1024, n_test=4000
+    d=200, k=14, start="pure", decay=0.05, step=0.12, clean_steps=300, batch=1024, n_test=4000
 )
 
 SCALING = Experiment(
@@ -92,11 +92,11 @@ SCALING = Experiment(
         "quick": Preset(
             config=BASE,
             points=(
-                {"d": 50, "k": 15},
-                {"d": 100, "k": 15},
-                {"d": 200, "k": 15},
-                {"d": 200, "k": 25},
-                {"d": 400, "k": 30},
+                {"d": 50, "k": 7},
+                {"d": 100, "k": 9},
+                {"d": 200, "k": 7},
+                {"d": 200, "k": 14},
+                {"d": 400, "k": 19},
             ),
             seeds=3,
             cell_seconds=3,
@@ -106,17 +106,15 @@ SCALING = Experiment(
             points=tuple(
                 {"d": d, "k": k}
                 for d, k in (
-                    (100, 10),
-                    (100, 15),
-                    (100, 20),
-                    (200, 15),
-                    (200, 25),
-                    (200, 60),
-                    (400, 25),
-                    (400, 40),
-                    (800, 25),
-                    (800, 40),
-                    (800, 60),
+                    (50, 7),
+                    (100, 7),
+                    (100, 9),
+                    (200, 7),
+                    (200, 14),
+                    (400, 10),
+                    (400, 19),
+                    (800, 14),
+                    (800, 28),
                 )
             ),
             seeds=10,

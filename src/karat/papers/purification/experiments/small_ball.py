@@ -7,7 +7,7 @@ from typing import Annotated
 import torch
 from annotated_types import Ge
 
-from karat.core.ranges import Count, settings
+from karat.core.ranges import Count, Positive, settings
 from karat.data import SparseCoding
 from karat.papers.purification.experiments.draws import split
 from karat.probes.small_ball import boundary_mass
@@ -28,10 +28,12 @@ class SmallBallConfig:
     Args:
         k: sparsity; the dimension is the smallest with :math:`k \le d^{0.499}`.
         n: codes drawn.
+        small_rate: expected number of small codes over k.
     """
 
     k: Annotated[int, Ge(4)]
     n: Count = 4000
+    small_rate: Positive = 0.15
 
     @property
     def d(self) -> int:
@@ -61,7 +63,9 @@ class SmallBallResult:
 def run(config: SmallBallConfig, generator: torch.Generator) -> SmallBallResult:
     r"""Counts of :math:`\|z\|_0` and :math:`P(|\langle w^*, z \rangle| \le t)` over the grid of t."""
     for_model, for_codes = split(generator, 2)
-    model = SparseCoding.draw(d=config.d, k=config.k, generator=for_model, dictionary="identity")
+    model = SparseCoding.draw(
+        d=config.d, k=config.k, generator=for_model, dictionary="identity", small_rate=config.small_rate
+    )
     supports, near = [], torch.zeros(len(GRID), dtype=torch.float64)
     for first in range(0, config.n, CHUNK):
         z = model.code.sample(min(CHUNK, config.n - first), generator=for_codes)
@@ -81,7 +85,9 @@ SMALL_BALL = Experiment(
     title="Is |z|_0 of order k, and how much mass lies near the decision boundary?",
     paper="purification",
     presets={
-        "tiny": Preset(config=SmallBallConfig(k=8, n=1000), grid={"k": (8, 16)}, seeds=2, cell_seconds=0.1),
+        "tiny": Preset(
+            config=SmallBallConfig(k=8, n=1000), grid={"k": (8, 12, 16)}, seeds=2, cell_seconds=0.1
+        ),
         "quick": Preset(config=SmallBallConfig(k=8), grid={"k": (8, 16, 32, 64)}, seeds=3, cell_seconds=0.3),
         "full": Preset(
             config=SmallBallConfig(k=8, n=40_000),

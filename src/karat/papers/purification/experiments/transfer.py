@@ -106,13 +106,13 @@ TRANSFER = Experiment(
             seeds=2,
             cell_seconds=1,
         ),
-        "quick": Preset(config=TransferConfig(d=200, k=30), seeds=3, cell_seconds=22),
+        "quick": Preset(config=TransferConfig(d=200, k=14), seeds=3, cell_seconds=22),
         "full": Preset(
-            config=TransferConfig(d=200, k=30, nets=3),
+            config=TransferConfig(d=200, k=14, nets=3),
             points=(
-                {"d": 100, "k": 20, "batch": 1024},
-                {"d": 200, "k": 30},
-                {"d": 400, "k": 44, "batch": 4096},
+                {"d": 100, "k": 9, "batch": 1024},
+                {"d": 200, "k": 14},
+                {"d": 400, "k": 19, "batch": 4096},
             ),
             seeds=10,
             cell_seconds=150,

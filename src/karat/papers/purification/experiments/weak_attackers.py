@@ -229,13 +229,13 @@ WEAK_ATTACKERS = Experiment(
             cell_seconds=1.5,
         ),
         "quick": Preset(
-            config=replace(RANDOM_START, d=100, k=20, batch=1024, n_attack=500, pgd_steps=10),
+            config=replace(RANDOM_START, d=100, k=9, batch=1024, n_attack=500, pgd_steps=10),
             seeds=3,
             cell_seconds=12,
         ),
         "full": Preset(
             config=RANDOM_START,
-            points=({"d": 100, "k": 20, "batch": 1024}, {"d": 200, "k": 30}),
+            points=({"d": 100, "k": 9, "batch": 1024}, {"d": 200, "k": 14}),
             seeds=10,
             cell_seconds=90,
         ),

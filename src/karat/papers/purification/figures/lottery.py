@@ -1,5 +1,7 @@
 """Figures of the lottery: trajectories and sets, growth, and the drift of the dense component."""
 
+from collections.abc import Callable
+
 import numpy as np
 from matplotlib.axes import Axes
 
@@ -8,10 +10,12 @@ from karat.papers.purification.experiments.drift import DRIFT, DriftResult
 from karat.papers.purification.experiments.kinetics import KINETICS, KineticsResult
 from karat.papers.purification.experiments.lottery import LOTTERY, LotteryResult
 from karat.papers.purification.experiments.odd_net_config import OddNetConfig
+from karat.papers.purification.experiments.step_labels import StepConfig
+from karat.papers.purification.experiments.tickets import TICKETS, StartCounts, TicketsConfig
 from karat.papers.purification.figures.drawings import CLEAN, last_setting, table
 from karat.study.drawing.picture import Drawing, Picture
 from karat.study.drawing.style import FAINT, INK, PALETTE, curve_with_band, finish, new_figure
-from karat.study.run import Runs
+from karat.study.run import Run, Runs, pivot
 
 
 def draw_lottery(runs: Runs[OddNetConfig, LotteryResult]) -> list[Picture]:
@@ -37,9 +41,9 @@ def draw_lottery(runs: Runs[OddNetConfig, LotteryResult]) -> list[Picture]:
     sets.legend(frameon=False, fontsize=7.5, loc="upper right")
     won, chance = table(group, lambda r: r.favourite_won).mean(), table(group, lambda r: r.chance).mean()
     caption = (
-        f"Left: coordinates of six winning and six losing neurons (seed {group[0].seed}); a coordinate "
-        f"above the bias grows, one below stays. {won:.0%} of the live neurons end on the feature their "
-        f"start leaned on most (chance {chance:.1%}). Right: inclusions that hold exactly for d to infinity."
+        f"Left: coordinates of six winning and six losing neurons (seed {group[0].seed}) and the bias. "
+        f"{won:.0%} of the live neurons end on the feature their start leaned on most (chance {chance:.1%}). "
+        "Right: shares that the theorems on the two phases say are one."
     )
     return [Picture("Lottery tickets", caption, figure)]
 
@@ -59,11 +63,12 @@ def _draw_paths(ax: Axes, result: LotteryResult) -> None:
     finish(ax, x="step", y="$\\langle w_i, M_j\\rangle\\,\\mathrm{sign}\\,w^\\star_j$", title="The lottery")
 
 
-def draw_kinetics(runs: Runs[OddNetConfig, KineticsResult]) -> list[Picture]:
+def draw_kinetics(runs: Runs[StepConfig, KineticsResult]) -> list[Picture]:
     """Growth of winners and others, and accuracy, over training."""
     if not runs:
         return []
-    group = largest_standard(runs)
+    longest = max(run.config.clean_steps for run in runs)  # others show the first phase alone
+    group = largest_standard(run for run in runs if run.config.clean_steps == longest)
     figure, (growth, accuracy) = new_figure(2, width=3.9)
     config, result = group[0].config, group[0].result
     steps = result.steps
@@ -82,7 +87,7 @@ def draw_kinetics(runs: Runs[OddNetConfig, KineticsResult]) -> list[Picture]:
     last = config.step_at(config.phases().T_b)
     accuracy.axvspan(1, last + 1, color=FAINT, alpha=0.6, linewidth=0, label="up to $T_b$")
     accuracy.set_ylim(0.3, 1)
-    finish(accuracy, x="step + 1", y="accuracy", title="Accuracy hardly waits")
+    finish(accuracy, x="step + 1", y="accuracy", title="Accuracy")
     caption = (
         "Left: growth of the coordinates that win and of the others; dashed: what the text allows the "
         f"others, with constant one. Right: the text expects chance up to T_b, here step {last}."
@@ -90,7 +95,7 @@ def draw_kinetics(runs: Runs[OddNetConfig, KineticsResult]) -> list[Picture]:
     return [Picture("Kinetics of the lottery", caption, figure)]
 
 
-def draw_drift(runs: Runs[OddNetConfig, DriftResult]) -> list[Picture]:
+def draw_drift(runs: Runs[StepConfig, DriftResult]) -> list[Picture]:
     """Predicted against measured drift of the dense component, neuron by neuron."""
     group = last_setting(runs)
     if not group:
@@ -121,7 +126,34 @@ def draw_drift(runs: Runs[OddNetConfig, DriftResult]) -> list[Picture]:
     return [Picture("The drift of the dense component", caption, figure)]
 
 
+def draw_tickets(runs: Runs[TicketsConfig, StartCounts]) -> list[Picture]:
+    """Shares of ordinary, lucky and surely lucky neurons at the start, over the dimension."""
+    if not runs:
+        return []
+    figure, (ax,) = new_figure(1, width=4.6, height=3.1)
+    shares: tuple[tuple[str, Callable[[StartCounts], float]], ...] = (
+        ("no coefficient above $\\sqrt{2 \\log d}$", lambda r: r.ordinary_share),
+        ("one above $\\sqrt{2.01 \\log d}$", lambda r: r.lucky_share),
+        ("one alone, above $\\sqrt{2.02 \\log d}$", lambda r: r.surely_lucky_share),
+    )
+    for index, (label, value) in enumerate(shares):
+        d, rows = pivot(runs, lambda run: run.config.d, _of_result(value))
+        curve_with_band(ax, d.tolist(), rows.tolist(), label, index=index)
+    ax.set_xscale("log")
+    ax.set_ylim(0, 1.3)
+    finish(ax, x="dimension d", y="share of neurons", title="Tickets at the start")
+    caption = "Coefficients of random rows in units of their standard deviation, m = 6 d rows."
+    return [Picture("Tickets of a random start", caption, figure)]
+
+
+def _of_result(
+    value: Callable[[StartCounts], float],
+) -> Callable[[Run[TicketsConfig, StartCounts]], float]:
+    return lambda run: value(run.result)
+
+
 FIGURES = (
+    Drawing(TICKETS, draw_tickets),
     Drawing(LOTTERY, draw_lottery),
     Drawing(KINETICS, draw_kinetics),
     Drawing(DRIFT, draw_drift),

@@ -38,12 +38,13 @@ def _draw_models(group: list[Run[ModelClassesConfig, ModelClassesResult]], note:
     ax.axvline(0.5, color=INK, linewidth=1, linestyle="--", label="1/2")
     ax.set_yticks(rows, list(first.models))
     ax.set_xlim(0, 1)
-    finish(ax, x="accuracy", y="", title=f"All trained against tau = {first.tau:.3f}", legend=False)
+    finish(ax, x="accuracy", y="", title=f"Attacked at tau = {first.tau:.3f}", legend=False)
     ax.legend(frameon=False, fontsize=8, ncols=3, loc="lower right", bbox_to_anchor=(1, 1))
     caption = (
-        f"Bars: mean of {len(group)} seeds, ticks: seeds. Robust accuracy is exact for linear and "
-        "hard-threshold rungs and what attacks leave for the others. 'Told' polynomials know dictionary and "
-        "w*. The theorem's 1/2 for kernels and polynomials is asymptotic: told polynomials pass it here."
+        f"Bars: mean of {len(group)} seeds, ticks: seeds. Robust accuracy is exact for linear rungs, what is "
+        "certified for the hard threshold (exact in l_inf) and what attacks leave for the others; all but "
+        "'linear exact' and the oracles are trained against this radius. 'Told' polynomials know dictionary "
+        "and w*. The theorem's 1/2 for kernels and polynomials is asymptotic."
     )
     return Picture(f"Ladder of models{note}", caption, figure)
 
@@ -66,7 +67,7 @@ def draw_noise(runs: Runs[OddNetConfig, NoiseResult]) -> list[Picture]:
     caption = (
         "Clean accuracy of <w*, M^T x>, of the net trained from w = M, and of the hard-threshold oracle."
     )
-    return [Picture("Thresholds denoise, linear classifiers do not", caption, figure)]
+    return [Picture("Clean accuracy against input noise", caption, figure)]
 
 
 FIGURES = (Drawing(MODEL_CLASSES, draw_model_classes), Drawing(NOISE, draw_noise))

@@ -23,9 +23,9 @@ def draw_small_ball(runs: Runs[SmallBallConfig, SmallBallResult]) -> list[Pictur
     _draw_mass(mass, by_sparsity)
     seeds = len(by_sparsity[max(by_sparsity)])
     caption = (
-        f"Codes drawn at the smallest dimension with k <= d^0.499, {seeds} seeds. Left: |z|_0 is "
-        "of order k once k is large. Right: the mass near the boundary falls to a multiple of t; what lies "
-        "above it at small k is the lemma's term of order 1/sqrt(k)."
+        f"Codes drawn at the smallest dimension with k <= d^0.499, {seeds} seeds. Left: the number of codes "
+        "that are on, over k. Right: the mass of the score near the boundary; the lemma allows a multiple of "
+        "t and a term of order 1/sqrt(k)."
     )
     return [Picture("How many codes are on, and how often the score is small", caption, figure)]
 

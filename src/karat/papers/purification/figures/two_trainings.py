@@ -33,7 +33,7 @@ def draw_two_trainings(runs: Runs[OddNetConfig, TwoTrainingsResult]) -> list[Pic
 def _neurons(run: TwoTrainingsRun, note: str) -> Picture:
     """Every live neuron as a point: pure part to the right, component of its mixture along M w* upwards."""
     caption = (
-        f"Every point is one of {len(run.result.clean.pure)} live neurons of one net (seed {run.seed}). "
+        f"Every point is a live neuron of one net (seed {run.seed}), {len(run.result.clean.pure)} of them. "
         "Right: length of its few own features. Up: component of the rest along the dense direction M w*, "
         "the direction of the universal attack. Colour: the share of the former in the squared length of "
         "both, in karat. Crosses: hubs that lean on more than ten features; those off the panel are counted "
@@ -50,10 +50,10 @@ def _details(runs: Sequence[TwoTrainingsRun], note: str) -> Picture:
     _draw_perturbation(perturbation, runs[0].result)
     _draw_hubs(hubs, runs)
     caption = (
-        "Left: mixture coefficients beta_ij over alpha_i up to 0.1, all seeds; after clean training nearly "
-        "all have the sign of w*. Middle: one median perturbation in the dictionary, coefficients sorted, "
-        "positive against the label. Right: accuracy of the clean net without its densest neurons (mean over "
-        "seeds)."
+        "Left: mixture coefficients beta_ij over alpha_i up to 0.1, all seeds; after clean training "
+        f"{np.mean([run.result.clean.aligned for run in runs]):.0%} have the sign of w*. Middle: one median "
+        "perturbation in the dictionary, coefficients sorted, positive against the label. Right: accuracy of "
+        "the clean net without its densest neurons (mean over seeds)."
     )
     return Picture(f"Mixtures, perturbations, hubs{note}", caption, figure)
 

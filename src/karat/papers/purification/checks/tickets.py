@@ -1,0 +1,122 @@
+"""Checks on the tickets of a random start, over the dimension."""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from karat.papers.purification.bounds import GAMMA, sure_winners_from, ticket_counts, xi2
+from karat.papers.purification.checks.made_up import made_up
+from karat.papers.purification.experiments.tickets import TICKETS, StartCounts, TicketsConfig
+from karat.study.check import Check
+from karat.study.control import Control
+from karat.study.curves import curves
+from karat.study.finding import COUNT, SHARE, Finding
+from karat.study.hypothesis import Condition, at_least
+from karat.study.judging import Undecided, all_of, bound, limit, noted, rate
+from karat.study.run import Run, examples, grouped
+
+TicketRuns = Sequence[Run[TicketsConfig, StartCounts]]
+
+
+def _fractions(every: TicketRuns) -> Finding:
+    """Most neurons are ordinary, the share of lucky ones falls with d, that of surely lucky ones slowly."""
+    d, ordinary = curves(every, lambda run: float(run.config.d), lambda run: run.result.ordinary_share)
+    _, lucky = curves(every, lambda run: float(run.config.d), lambda run: run.result.lucky_share)
+    _, surely = curves(every, lambda run: float(run.config.d), lambda run: run.result.surely_lucky_share)
+    most = [bound([row[at] for row in ordinary], "at least", 0.5, SHARE) for at in range(len(d)) if ordinary]
+    if not most:
+        raise Undecided("no seed has all dimensions")
+    return noted(
+        all_of(limit(d, lucky), rate(d, surely, -0.25, "at least"), *most),
+        *(
+            f"{name}: {', '.join(f'{np.mean(column):.3f}' for column in zip(*table, strict=True))} from d = "
+            f"{d[0]:g} to {d[-1]:g}."
+            for name, table in (
+                ("No coefficient above sqrt(2 log d)", ordinary),
+                ("One above sqrt(2.01 log d)", lucky),
+                ("Exactly one above that, and it above sqrt(2.02 log d)", surely),
+            )
+        ),
+    )
+
+
+def _geometry(every: TicketRuns) -> Finding:
+    """The smallest number of sure and the largest number of potential winners of a feature, per dimension."""
+    findings = []
+    for d, runs in sorted(grouped(every, lambda run: run.config.d).items()):
+        c0 = runs[0].config.c0
+        least = bound([run.result.start_sure_least for run in runs], "at least", d ** (GAMMA * c0 / 4), COUNT)
+        most = bound([run.result.start_potential_most for run in runs], "at most", xi2(d, c0, GAMMA), COUNT)
+        sure, potential = (
+            np.mean([value(run.result) for run in runs])
+            for value in (lambda r: r.start_sure, lambda r: r.start_potential)
+        )
+        findings.append(
+            noted(
+                all_of(least, most),
+                f"d = {d}: {sure:.3f} sure winners per feature in the mean (Gaussian tails "
+                f"{runs[0].result.predicted_sure:.3f}), {potential:.3f} potential ones "
+                f"({runs[0].result.predicted_potential:.3f}).",
+            )
+        )
+    if not findings:
+        raise Undecided("no run has finished")
+    return all_of(*findings)
+
+
+def _event(config: TicketsConfig) -> list[Condition]:
+    """How many sure winners a feature must expect for all of them to have some."""
+    expected = ticket_counts(config.d, config.m, config.c0, GAMMA).sure
+    first = sure_winners_from(config.c0, GAMMA)
+    note = f"with this c0 = {config.c0:.2f} first so at d = 10^{first:.0f}"
+    return [at_least("4 log d sure winners per feature are expected", expected, 4 * math.log(config.d), note)]
+
+
+def _starts(power: float, *, sure: int = 0, potential: int = 9) -> list[tuple[TicketsConfig, StartCounts]]:
+    return [
+        (
+            TicketsConfig(d=d),
+            made_up(
+                StartCounts,
+                ordinary_share=0.8,
+                lucky_share=d**power,
+                surely_lucky_share=0.5 * d**power,
+                start_sure_least=sure,
+                start_potential_most=potential,
+            ),
+        )
+        for d in (100, 400, 1600)
+    ]
+
+
+_EQUAL_SIZES = Control(
+    name="coefficients of one size",
+    removes="structure",
+    settings={"rows": "signs"},
+    why="Where all coefficients have the same size no neuron is luckier than another.",
+)
+
+CHECKS = (
+    Check(
+        claim_id="purification.sec6.tickets",
+        experiment=TICKETS,
+        evaluate=_fractions,
+        satisfied=examples(*_starts(-0.1)),
+        violated=examples(*_starts(0.1)),
+        controls=(_EQUAL_SIZES,),
+        reading="'Most' is read as at least half, d^-c4 as falling with d, and d^-c3 with a small c3 as "
+        "falling no faster than d^-0.25; the start alone, with m = 6 d.",
+    ),
+    Check(
+        claim_id="purification.lemB.2",
+        experiment=TICKETS,
+        evaluate=_geometry,
+        conditions=_event,
+        satisfied=examples(*_starts(-0.1, sure=2, potential=1)),
+        violated=examples(*_starts(-0.1)),
+        controls=(_EQUAL_SIZES,),
+        reading=f"|S_sure| >= d^(gamma c0/4), not the printed d^(7 c0/4), and |S_pot| <= d^(2 gamma c0) with "
+        f"constants 1; c0 from m = d^(1 + c0), gamma = {GAMMA:g}.",
+    ),
+)
