@@ -178,6 +178,9 @@ fig12 | Fig 12 | 617 | qualitative
   perturbations more sparsely than clean perturbations.
 fig13 | Fig 13 | 639 | qualitative
   Purification of the 27th layer of ResNet-34 appears for all four attackers.
+rem8.1 | Rem 8.1 | 549 | qualitative
+  Adversarial training started at clean-trained weights reaches the same robust and clean accuracies as from
+  random weights.
 rem8.2 | Rem 8.2 | 627 | reported numbers
   Perturbations of the clean net lie in the span of the robust features: regression error < 5e-5 (AlexNet)
   and < 1e-9 (ResNet).

@@ -6,16 +6,6 @@ from dataclasses import replace
 
 import numpy as np
 
-<<<<<<< HEAD
-from karat.core.statistics import clopper_pearson
-from karat.papers.purification.checks.image_records import ZERO, Lead, least_lead, resnet34
-from karat.papers.purification.experiments.table1 import TABLE1, Table1Config, Table1Result
-from karat.papers.purification.printed_table1 import ATTACKERS, reported_text
-from karat.probes.cosines import LARGE
-from karat.study.claim import Check, Finding
-from karat.study.curves import with_caveat
-from karat.study.run import Run
-=======
 from karat.papers.purification.checks.image_examples import TABLE1_CONFIG, TABLE1_RESULT, table1_row
 from karat.papers.purification.checks.image_records import (
     GAIN,
@@ -28,13 +18,12 @@ from karat.papers.purification.checks.image_records import (
 )
 from karat.papers.purification.experiments.table1 import TABLE1, Table1Config, Table1Result, Trained
 from karat.papers.purification.printed_table1 import ATTACKERS, PRINTED, reported_text
-from karat.probes.filter_angles import LARGE
+from karat.probes.cosines import LARGE
 from karat.study.check import Check
 from karat.study.finding import ACCURACY, COSINE, Finding, Margin
 from karat.study.hypothesis import Condition, at_least, not_checkable
 from karat.study.judging import all_of, bound, equal, noted
 from karat.study.run import Run, examples, grouped
->>>>>>> w-purim2
 
 Table1Run = Run[Table1Config, Table1Result]
 Table1Runs = Sequence[Table1Run]

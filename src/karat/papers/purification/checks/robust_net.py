@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from karat.core.statistics import log_log_slope
+from karat.core.statistics import fit_power_law
 from karat.papers.purification.checks.controls import NO_ADVERSARIAL_TRAINING, NO_TRAINING
 from karat.papers.purification.checks.made_up import made_up
 from karat.papers.purification.checks.readings import (
@@ -67,7 +67,7 @@ def _linear_in_ball(every: TwoTrainings) -> Finding:
         raise Undecided("an exponent needs three d, with a deviation at each")
     runs = largest_standard(every)
     # Ascent finds lower ends only: it can refute that one constant serves, the upper ends can show it.
-    low, high = ([log_log_slope(d, row, LEVEL).value for row in table] for table in (below, above))
+    low, high = ([fit_power_law(d, row, LEVEL).exponent for row in table] for table in (below, above))
     return noted(
         all_of(
             certified(low, high, halfway(0.25, "a deviation that grows like sqrt(k)").size, EXPONENT),

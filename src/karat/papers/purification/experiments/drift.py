@@ -13,14 +13,9 @@ from karat.data import Samples, SparseCoding
 from karat.nets import OddTwoLayer
 from karat.papers.purification.experiments.draws import split
 from karat.papers.purification.experiments.net_measures import require_awake
-<<<<<<< HEAD
-from karat.papers.purification.experiments.odd_net_config import RANDOM_START, OddNetConfig
-from karat.probes.live_rows import grown_neurons
-=======
 from karat.papers.purification.experiments.odd_net_config import OddNetConfig
 from karat.papers.purification.experiments.step_labels import StepConfig
-from karat.probes.angles import live_neurons
->>>>>>> w-pur2
+from karat.probes.live_rows import grown_neurons
 from karat.probes.lottery import tickets
 from karat.study.experiment import Experiment, Preset
 from karat.training.odd import OddTrainer, forward

@@ -16,15 +16,9 @@ from karat.papers.purification.experiments.net_measures import require_awake, sh
 from karat.papers.purification.experiments.odd_net_config import OddNetConfig
 from karat.papers.purification.experiments.step_labels import StepConfig
 from karat.papers.purification.experiments.ties import TiesToPlus
-<<<<<<< HEAD
 from karat.probes.activity import near_threshold_count
 from karat.probes.live_rows import grown_neurons
-from karat.probes.lottery import tickets
-=======
-from karat.probes.activation import near_threshold_count
-from karat.probes.angles import live_neurons
 from karat.probes.lottery import ordinary_neurons, tickets
->>>>>>> w-pur2
 from karat.study.experiment import Experiment, Preset
 from karat.study.result import Undefined
 from karat.training.odd import OddClassifier, forward

@@ -11,20 +11,9 @@ from karat.nets import OddTwoLayer
 from karat.papers.purification.experiments.draws import split
 from karat.papers.purification.experiments.net_measures import require_awake
 from karat.papers.purification.experiments.odd_net_config import RANDOM_START, OddNetConfig, columns
-<<<<<<< HEAD
-from karat.probes.live_rows import grown_neurons
-from karat.probes.lottery import (
-    TicketRule,
-    finite_tickets,
-    inclusion,
-    ordinary_neurons,
-    tickets,
-)
-=======
 from karat.papers.purification.experiments.tickets import StartCounts, start_counts
-from karat.probes.angles import live_neurons
+from karat.probes.live_rows import grown_neurons
 from karat.probes.lottery import finite_tickets, inclusion, ordinary_neurons, tickets
->>>>>>> w-pur2
 from karat.study.experiment import Experiment, Preset
 from karat.study.result import Undefined
 

@@ -56,12 +56,8 @@ class PairSetting(ImageSetting):
     @property
     def ascent(self) -> InputAscent:
         """How feature pictures are drawn."""
-<<<<<<< HEAD
-        return InputAscent.paper() if self.paper_ascent else InputAscent(steps=self.ascent_steps)
-=======
-        drawn = Ascent.paper() if self.paper_ascent else Ascent(steps=self.ascent_steps)
+        drawn = InputAscent.paper() if self.paper_ascent else InputAscent(steps=self.ascent_steps)
         return replace(drawn, grey=0.0) if self.background == "black" else drawn
->>>>>>> w-purim2
 
 
 @dataclass(frozen=True, eq=False)
