@@ -19,6 +19,10 @@ class Evaluation:
         robust_error: test error under PGD, a lower bound on the true robust error.
         certified_error: upper bound on the true robust error; None where no certificate was asked for or
             none is known (other norms than l2, activations that are not piecewise linear).
+        certified_train_error: upper bound on the share of training points that any attack breaks; None as
+            above.
+        margin: mean test margin of the worse class over a Lipschitz constant of the net, where a certificate
+            was asked for.
     """
 
     train_loss: float
@@ -26,6 +30,8 @@ class Evaluation:
     clean_error: float
     robust_error: float
     certified_error: float | None = None
+    certified_train_error: float | None = None
+    margin: float | None = None
 
     def test_error(self, kind: ErrorKind) -> float:
         """Return the clean or the robust test error.
@@ -46,7 +52,7 @@ class CurvesResult:
         train_error: as in `Evaluation`, at each of them.
         clean_error: as in `Evaluation`, at each of them.
         robust_error: as in `Evaluation`, at each of them.
-        final: the last evaluation, the only one with a certificate.
+        final: the last evaluation, the only one with certificates.
     """
 
     iterations: list[int]
