@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-ErrorKind = Literal["clean", "robust"]
-"""Which test error: without an attack, or with one."""
+ErrorKind = Literal["clean", "robust", "certified"]
+"""Which test error: without an attack, under PGD, or an upper bound under every attack."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,11 +34,15 @@ class Evaluation:
     margin: float | None = None
 
     def test_error(self, kind: ErrorKind) -> float:
-        """Return the clean or the robust test error.
+        """Return a test error.
 
         Args:
             kind: which.
         """
+        if kind == "certified":
+            if self.certified_error is None:
+                raise ValueError("the run has no certified error.")
+            return self.certified_error
         return self.clean_error if kind == "clean" else self.robust_error
 
 

@@ -262,14 +262,15 @@ class LemmaTrace:
             delta = self.method(classifier, self.test, side, self.ball)
             return error_share(side * net(self.test + delta))
 
-        certified = [self._certified_error(net, self.test, side) for side in (y, -y)]
-        known = [error for error in certified if error is not None]
+        safe, flipped = (self._certified_error(net, self.test, side) for side in (y, -y))
         return MarginView(
             step=step,
             normalised_margin=min(plus, minus) / length / law,
             margin_bound=bound,
             robust_error=mix_flips(robust(y), robust(-y), config.flip_rate),
-            certified_error=mix_flips(*known, config.flip_rate) if known else None,
+            certified_error=None
+            if safe is None or flipped is None
+            else mix_flips(safe, flipped, config.flip_rate),
         )
 
 

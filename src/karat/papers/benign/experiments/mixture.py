@@ -168,8 +168,16 @@ class MixtureConfig:
     @property
     def elapsed(self) -> float:
         """Sum of the step sizes, the time variable of the proofs."""
+        return self.time(self.steps)
+
+    def time(self, step: int) -> float:
+        """Return the sum of the step sizes before a step.
+
+        Args:
+            step: its number.
+        """
         schedule = self.schedule
-        return math.fsum(schedule(step) for step in range(self.steps))
+        return math.fsum(schedule(earlier) for earlier in range(step))
 
     @property
     def law(self) -> ClusterLaw:

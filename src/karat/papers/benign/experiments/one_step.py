@@ -37,8 +37,9 @@ def _kinked_gain(config: MixtureConfig, old: TwoLayer, new: TwoLayer, x: Tensor,
         \langle v, x \rangle - \tau \|v\| + \sum_{s \notin S} q_s, \qquad
         v = \frac{1}{\sqrt{m}} \sum_{s \in S} y a_s\, \phi'(\langle w_s, x \rangle)\, \Delta_s .
 
-    A neuron outside S contributes at least :math:`q_s`, the better of two bounds: its activation changes by
-    no more than its argument, and each of its two activations lies between those at the ends of its range.
+    A neuron outside S contributes at least :math:`q_s`, the better of two bounds: a monotone activation of
+    slope at most 1 changes in the direction of its argument and by no more, and each of its two values lies
+    between those at the ends of its range.
     """
     move, weight = new.W - old.W, y.unsqueeze(1) * old.scale * old.a
     h_old, h_new = old.preactivations(x), new.preactivations(x)
@@ -47,8 +48,9 @@ def _kinked_gain(config: MixtureConfig, old: TwoLayer, new: TwoLayer, x: Tensor,
     v = torch.where(fixed, weight * old.activation.derivative(h_old), 0.0) @ move
     phi, sign = old.activation, torch.sign(weight)
     ends = phi(h_new - sign * reach_new) - phi(h_old + sign * reach_old)
-    argument = (x @ move.T).abs() + config.tau * torch.linalg.vector_norm(move, dim=1)
-    switching = torch.where(fixed, 0.0, torch.maximum(weight * ends, -weight.abs() * argument))
+    # The change of the argument against the sign of its weight, at the worst point of the ball.
+    change = sign * (x @ move.T) - config.tau * torch.linalg.vector_norm(move, dim=1)
+    switching = torch.where(fixed, 0.0, torch.maximum(weight * ends, weight.abs() * change.clamp_max(0.0)))
     return (v * x).sum(dim=1) - config.tau * torch.linalg.vector_norm(v, dim=1) + switching.sum(dim=1)
 
 

@@ -41,7 +41,7 @@ def _trained(cell: Mapping[str, Any]) -> dict[str, Any]:
 
 
 _CELLS = tuple(map(_trained, ({"n": INSIDE.n, "d": INSIDE.d}, *DEEPER)))
-_BASE = replace(INSIDE, steps=2000, evaluations=12)
+_BASE = replace(INSIDE, steps=2000, evaluations=12, draw="span")
 
 REGIME = Experiment(
     name="benign.regime",

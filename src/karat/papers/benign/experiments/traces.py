@@ -102,7 +102,7 @@ _MET: tuple[dict[str, Any], ...] = (
     {},
     {"d": 40_000, "n": 40, "m": 32, "mu": 17.1, "ratio": 0.05, "lr": 1 / (2.5 * 40_000**2)},
     *DEEPER,
-    {"activation": "smooth_leaky_relu", "slope": 0.3, "smoothness": 1e6},
+    {"activation": "smooth_leaky_relu", "slope": 0.3, "smoothness": 1e5},
 )
 
 
