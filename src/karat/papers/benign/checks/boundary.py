@@ -77,6 +77,8 @@ def find_crossings(runs: Sequence[Run[C, Evaluation]], axis: Axis, kind: ErrorKi
             continue
     seeds, dimensions = (sorted({getter(run) for run in runs}) for getter in (_seed, _dimension))
     common = [d for d in dimensions if all((seed, d) in found for seed in seeds)]
+    if not common:
+        raise Undecided(f"in no dimension does the {kind} accuracy of every seed cross {level:g}.")
     table = np.array([[found[seed, d] for d in common] for seed in seeds]).reshape(len(seeds), len(common))
     return Crossings(common, table, [d for d in dimensions if d not in common])
 
@@ -241,8 +243,8 @@ CHECKS = (
         satisfied=made_up(BOUNDARY, _law(0.25)),
         violated=made_up(BOUNDARY, _law(0.45)),
         controls=(_ASCENT,),
-        reading="c = 1/2; C as in part 2. The robust error lies between PGD's and a certificate's, labels are "
-        "flipped exactly, not drawn.",
+        reading="c = 1/2; C as in part 2. The robust error lies between PGD's and a certificate's, labels "
+        "are flipped exactly, not drawn.",
         headline=True,
     ),
     Check(

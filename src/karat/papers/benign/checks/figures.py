@@ -66,8 +66,8 @@ def _fig4(runs: DigitsErrors) -> Finding:
     inaccurate = [run for run in runs if run.result.clean_error > 0.1]
     untrained = sum(run.result.train_error > 0 for run in inaccurate)
     text = (
-        f"Of the {len(inaccurate)} runs below 90 % clean accuracy {untrained} are under-trained: their robust "
-        "training error is above 0."
+        f"Of the {len(inaccurate)} runs below 90 % clean accuracy {untrained} are under-trained: their "
+        "robust training error is above 0."
     )
     return noted(all_of(*exponents), text)
 

@@ -94,7 +94,7 @@ CHECKS = (
         satisfied=made_up(FIRST_STEP, example, DRAWS),
         violated=made_up(FIRST_STEP, partial(example, first_error=0.1), DRAWS),
         controls=(_ASCENT,),
-        reading="With the theorem's probability 1 - 2 p_fail, at the largest C; training error by certificate.",
+        reading="With the theorem's probability 1 - 2 p_fail, at the largest C; errors by certificate.",
     ),
     Check(
         claim_id="benign.propB.34",
@@ -114,7 +114,7 @@ CHECKS = (
         satisfied=made_up(FIRST_STEP, example),
         violated=made_up(FIRST_STEP, _vanishing),
         controls=(_LARGE_START,),
-        reading="Theta(n) and Theta(m): one constant over the sizes; for the neurons also the proof's printed "
-        "1/15, which it gives for t = 0.",
+        reading="Theta(n) and Theta(m): one constant over the sizes; for the neurons also the proof's "
+        "printed 1/15, which it gives for t = 0.",
     ),
 )

@@ -149,7 +149,7 @@ def _floor(runs: Sequence[Run[MixtureConfig, Evaluation]]) -> Finding:
 
 
 def _best_error(config: MixtureConfig) -> float:
-    """Robust error of the sign of <mu, x> in a Gaussian mixture, or of a constant label if that is smaller."""
+    """Robust error of the sign of <mu, x> in a Gaussian mixture, or a constant label's if that is smaller."""
     spread = math.sqrt(config.law.variance)
     mu, tau, flips = config.mu / spread, config.test_tau / spread, config.flip_rate
     return min(0.5, float((1 - flips) * ndtr(tau - mu) + flips * ndtr(tau + mu)))
@@ -256,7 +256,7 @@ def _regime(
 
 _REGIME_READINGS = {
     "1": "The proof's bound at time sum of steps, c0 = 1; training error between PGD's and a certificate's.",
-    "2": "c = 1/2 and C = 1 in every cell; beside it the C that the margins need, one constant over the cells.",
+    "2": "c = 1/2 and C = 1 in every cell; beside it the C of the margins, one constant over the cells.",
     "3": "As part 2; the robust error lies between PGD's and a certificate's.",
 }
 
@@ -269,8 +269,8 @@ CHECKS = (
         satisfied=made_up(THM31, _made_up),
         violated=made_up(THM31, partial(_made_up, falls=0.0)),
         controls=(_SMALL_ASCENT,),
-        reading="T_bar hides a constant: loss over the proof's law in the time sum of steps may not grow along "
-        "a run. Training error between PGD's and a certificate's.",
+        reading="T_bar hides a constant: loss over the proof's law in the time sum of steps may not grow "
+        "along a run. Training error between PGD's and a certificate's.",
         headline=True,
     ),
     _regime("1", partial(_made_up, loss=2.0)),
@@ -287,7 +287,7 @@ CHECKS = (
             Control(
                 name="no attack",
                 removes="attack",
-                settings={"attack_step_ratio": 1e-6, "mu": 2.0},
+                settings={"attack_step_ratio": 1e-6, "mu": 2.0, "test_ratio": 1.0, "steps": 30},
                 why="Without a perturbation a net keeps its clean error, below what an attack would force.",
             ),
         ),

@@ -61,14 +61,15 @@ def _smooth_gain(config: MixtureConfig, old: TwoLayer, new: TwoLayer, x: Tensor,
 
     .. math::
         y [f_{new}(x) - f_{old}(x)]
-        - \tau \|\Delta\|_2 \Bigl(1 + \frac{H (\|x\| + \tau) \|W_{old}\|_2}{\sqrt{m}}\Bigr) .
+        - \tau \|\Delta\|_2 \Bigl(1 + \frac{(1 - \gamma) H (\|x\| + \tau) \|W_{old}\|_2}{2 \sqrt{m}}\Bigr) .
 
     The second term bounds tau times the gradient of :math:`f_{new} - f_{old}` in the ball, as
-    :math:`\phi' \le 1` is H-Lipschitz.
+    :math:`\phi' \le 1` climbs by :math:`1 - \gamma` over a length of 2/H.
     """
     move, length = (torch.linalg.matrix_norm(W, ord=2) for W in (new.W - old.W, old.W))
     farthest = torch.linalg.vector_norm(x, dim=1) + config.tau
-    steepest = move * (1 + config.smoothness * farthest * length / old.m**0.5)
+    bend = (1 - config.slope) / 2 * config.smoothness
+    steepest = move * (1 + bend * farthest * length / old.m**0.5)
     return y * (new(x) - old(x)) - config.tau * steepest
 
 
