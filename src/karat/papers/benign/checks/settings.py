@@ -16,7 +16,7 @@ from karat.study.experiment import Experiment, cells
 from karat.study.finding import Finding, Margin
 from karat.study.hypothesis import Condition, not_checkable
 from karat.study.judging import Undecided, all_of
-from karat.study.judging.common import Numbers
+from karat.study.judging.common import ROUNDING, Numbers
 from karat.study.run import Run, by_setting, examples
 
 C = TypeVar("C")
@@ -114,9 +114,10 @@ def growth_margin(sizes: Numbers, law: Numbers) -> Margin:
         law: (g,) its values there.
     """
     growth = fit_power_law(sizes, law).exponent if len(sizes) >= 3 else 1.0
-    if growth <= 0:
-        raise Undecided("the law predicts no growth over these sizes.")
-    return Margin(growth / 2, "half-way to no growth with the sizes at all, where the law grows")
+    # Over sizes on which the law does not grow there is nothing half-way to: no growth is forgiven.
+    return Margin(
+        max(growth / 2, ROUNDING), "half-way to no growth with the sizes at all, where the law grows"
+    )
 
 
 def made_up(
