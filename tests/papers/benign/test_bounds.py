@@ -21,7 +21,12 @@ from karat.papers.benign.bounds import (
     training_loss_bound,
     training_time,
 )
-from karat.papers.benign.bounds_hypotheses import largest_constant, unmet_hypotheses
+from karat.papers.benign.bounds_hypotheses import (
+    largest_constant,
+    proof_constant,
+    robust_condition,
+    theorem_conditions,
+)
 from karat.papers.benign.bounds_lemmas import (
     gradient_constant,
     loss_ratio_bound,
@@ -31,6 +36,10 @@ from karat.papers.benign.bounds_lemmas import (
 
 HEADLINE = TheoremSetting(n=100, d=1000, m=1000, mu=5.0, tau=0.5, flip_rate=0.1, lr=0.1, init_scale=1e-4)
 INSIDE = TheoremSetting(n=10, d=600, m=16, mu=4.95, tau=0.49, flip_rate=0.1, lr=2.7e-6, init_scale=1e-8)
+
+
+def unmet_hypotheses(setting: TheoremSetting, C: float = 1.0) -> list[str]:
+    return [str(one) for one in theorem_conditions(setting, C=C) if one.status == "unmet"]
 
 
 def test_robust_bound_without_attack_is_the_clean_bound() -> None:
@@ -199,3 +208,18 @@ def test_reach_is_the_ratio_of_two_margins_moved_apart() -> None:
     farthest = 1e-3 * (math.sqrt(20 * 100) + 0.5) ** 2
     assert reach == pytest.approx((1 + math.exp(farthest)) / (1 + math.exp(-farthest)), rel=1e-12)
     assert loss_ratio_reach(100, 0.5, 1e9, kappa=0.5) > 1e300
+
+
+def test_the_robust_bound_asks_for_a_small_attack() -> None:
+    assert robust_condition(INSIDE).status == "met"
+    beyond = replace(INSIDE, tau=3.5)
+    assert robust_condition(beyond).status == "unmet"
+    assert robust_error_bound(beyond) == 1.0
+
+
+@pytest.mark.parametrize(("smooth", "slope"), [(False, 1.0), (True, 0.3)])
+def test_the_proof_goes_through_from_its_constant_on(smooth: bool, slope: float) -> None:
+    C, C1 = proof_constant(kappa=0.375, slope=slope, smooth=smooth), 10 / 0.375
+    smooth_ratio = 64 * C1 * (math.sqrt(C1) + 0.5 / math.sqrt(C1)) ** 2
+    ratio = (smooth_ratio if smooth else 192 * C1 * (C1 + 1 / (4 * C1))) / slope**2
+    assert (1 + 9 / slope) * ratio * (1 / C + math.sqrt(2 / C)) == pytest.approx(1 / 4, rel=1e-9)

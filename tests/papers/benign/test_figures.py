@@ -277,7 +277,7 @@ class TestPhaseBoundary:
     def test_shows_both_starts_with_their_slopes(self):
         boundary, law = draw("benign.boundary", self.both_starts())
         labels = boundary.figure.axes[0].get_legend_handles_labels()[1]
-        assert sum("slope" in label and "[" in label for label in labels) == 4
+        assert sum("exponent" in label and "[" in label for label in labels) == 4
         assert len(law.figure.axes) == 4
 
     def test_recovers_the_law_behind_the_errors(self):

@@ -18,39 +18,53 @@ eq1 | Eq 1 | 96 | definition
 thm3.1.1 | Thm 3.1(1) | 123 | upper
   After T >= T_bar steps the robust training loss is at most any chosen tolerance and the robust training
   error is 0, with probability 1 - 2 p_fail.
+  uses: benign.lem4.4
 thm3.1.2 | Thm 3.1(2) | 126 | upper
   Clean test error <= flip_rate + 2 exp(-c log_concavity n |mu|^4 / (C^2 d)).
+  uses: benign.lem4.2, benign.lemB.14, benign.lemB.33
 thm3.1.3 | Thm 3.1(3) | 130 | upper
   Robust test error <= flip_rate + 2 exp(-c log_concavity (sqrt(n/d) |mu|^2 / C - tau)^2) whenever tau <=
   sqrt(n/d) |mu|^2 / C.
+  uses: benign.lem4.2, benign.lemB.14, benign.lemB.33
 thm3.1.1.regime | Thm 3.1(1) | 123 | upper
-  The same in a small cell that meets every hypothesis up to C = 2.5 at p_fail = 0.05: training loss below the
-  proof's bound, robust training error 0.
+  In three cells that meet every hypothesis except the step size of Asm 1(4), trained until the proof's bound
+  says something: robust training loss below it, robust training error 0.
+  origin: karat
 thm3.1.2.regime | Thm 3.1(2) | 126 | upper
-  The clean error bound in a small cell that meets every hypothesis up to C = 2.5 at p_fail = 0.05.
+  In the same trained cells the clean error is below the bound at C = 1, and one C serves the margins of all
+  sizes.
+  origin: karat
 thm3.1.3.regime | Thm 3.1(3) | 130 | upper
-  The robust error bound in a small cell that meets every hypothesis up to C = 2.5 at p_fail = 0.05.
+  In the same trained cells the robust error is below the bound at C = 1, and one C serves the margins of all
+  sizes.
+  origin: karat
 thm3.1.boundary.clean | Thm 3.1(2) | 126 | rate
-  From the theorem's start the dimension at which clean accuracy is halfway grows at least as |mu|^4.
+  Beyond the hypotheses: from the theorem's start the C that half-way clean accuracy needs does not grow with
+  d, so that the dimension tolerated grows asymptotically at least as |mu|^4.
+  origin: karat
 thm3.1.boundary.robust | Thm 3.1(3) | 136 | rate
-  From the theorem's start, at a fixed ratio tau/|mu|, the dimension at which robust accuracy is halfway
-  grows at least with the exponent of the bound, which falls from 4 to 2 as |mu| grows.
+  Beyond the hypotheses: from the theorem's start, at a fixed ratio tau/|mu|, the C that half-way robust
+  accuracy needs does not grow with d.
+  origin: karat
 thm3.2 | Thm 3.2 | 146 | lower
   Every classifier has robust error >= flip_rate + (1 - 2 flip_rate)/4 * (overlap of the cluster law with
   its shift by 2 (1 - tau/|mu|) mu) for tau < |mu|, and >= 1/2 for tau >= |mu|.
 sec3.onestep | Sec 3.4 | 136 | qualitative
   One step of adversarial training already classifies every training point robustly: robust training error 0
   at t = 1.
-lemB.14 | Lem B.14 | 791 | rate
+lemB.14 | Lem B.14 | 791 | lower
   For smooth activations at every t >= 1 and for both classes E[y f(x)]/|W|_2 >= slope^2/(32 C2) sqrt(n/d)
   |mu|^2, with C2 = sqrt(5 C1 C_r).
+  uses: benign.lemB.9, benign.lem4.3
 lemB.26 | Lem B.26 | 1324 | lower
   For the ReLU every step raises the margin of every point of every training ball, by at least lr c0 slope^2
   g_i/(2 n) (sqrt(d/C1) - tau)^2.
+  uses: benign.lem4.5
 lemB.33 | Lem B.33 | 1626 | rate
   For the ReLU at every t >= 1 and for both classes E[y f(x)]/|W|_2 >= c9/(16 C2) sqrt(n/d) |mu|^2 with some
   constant c9 > 0.
-lemB.9 | Lem B.9 | 571 | tight
+  uses: benign.lemB.26
+lemB.9 | Lem B.9 | 571 | lower
   For smooth activations the margin of every point of every training ball is >= 0 and never decreases from
   one step to the next.
 propB.34 | Prop B.34 | 1730 | lower

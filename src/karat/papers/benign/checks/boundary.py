@@ -1,26 +1,39 @@
 """Phase boundaries: where accuracy is halfway between chance and the best, and how that moves with d."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
 import numpy as np
 
 from karat.core.statistics import crossing_point, fit_power_law
+from karat.core.texts import number
 from karat.papers.benign.bounds import implied_constant
+from karat.papers.benign.bounds_hypotheses import robust_condition
 from karat.papers.benign.checks.predictions import halfway
-from karat.papers.benign.checks.settings import Evaluate, unmet_on_grid
+from karat.papers.benign.checks.settings import conditions, made_up
 from karat.papers.benign.experiments.axes import Axis, TrainingConfig, axis_value
 from karat.papers.benign.experiments.boundary import BOUNDARY
 from karat.papers.benign.experiments.evaluation import ErrorKind, Evaluation
 from karat.papers.benign.experiments.maps import FIG1
 from karat.papers.benign.experiments.mixture import MixtureConfig, Start
-from karat.study.claim import Check, Finding
-from karat.study.curves import with_caveat
-from karat.study.evaluate import lower_bound_finding, tight_finding
+from karat.study.check import Check
+from karat.study.control import Control
+from karat.study.finding import EXPONENT, Finding, Margin
+from karat.study.hypothesis import Condition
+from karat.study.judging import Undecided, certified, noted, one_constant, rate
 from karat.study.run import Run, grouped
 
 C = TypeVar("C", bound=TrainingConfig)
+MixtureRuns = Sequence[Run[MixtureConfig, Evaluation]]
+
+EXPONENTS: dict[ErrorKind, float] = {"clean": 0.25, "robust": 0.5}
+"""Exponent of the signal in d that the paper names: d ~ |mu|^4 and d ~ |mu|^2."""
+
+BETWEEN = Margin(1 / 8, "half-way between the two laws that the paper tells apart, d^(1/4) and d^(1/2)")
+CONSTANT = Margin(
+    1 / 4, "half-way to d ~ |mu|^2 instead of d ~ |mu|^4, where the constant would grow as d^(1/2)"
+)
 
 
 @dataclass(frozen=True)
@@ -28,12 +41,20 @@ class Crossings:
     """Where accuracy along an axis is halfway between 1/2 and 1 - flip_rate.
 
     Args:
-        per_seed: seed -> (d, crossing) of every dimension in which the seed crosses, d increasing.
+        dimensions: (g,) those in which every seed crosses, increasing.
+        crossed: (seeds, g) where.
         without: dimensions in which some seed does not cross.
     """
 
-    per_seed: dict[int, list[tuple[int, float]]]
-    without: set[int]
+    dimensions: list[int]
+    crossed: np.ndarray
+    without: list[int]
+
+    @property
+    def note(self) -> str:
+        """Which dimensions are left out."""
+        listed = ", ".join(map(number, self.without))
+        return f"Not every seed crosses on the grid at d = {listed}: left out." if listed else ""
 
 
 def find_crossings(runs: Sequence[Run[C, Evaluation]], axis: Axis, kind: ErrorKind) -> Crossings:
@@ -45,127 +66,204 @@ def find_crossings(runs: Sequence[Run[C, Evaluation]], axis: Axis, kind: ErrorKi
         kind: of the accuracy.
     """
     if not runs:
-        raise ValueError("no run of this start is there yet.")
-    level = halfway(runs[0].config.flip_rate)
-    per_seed: dict[int, list[tuple[int, float]]] = {}
-    without = set()
-    lines = grouped(runs, lambda run: (run.seed, run.config.d))
-    for seed, d in sorted(lines):
-        line = sorted(
-            (axis_value(run.config, axis), 1 - run.result.test_error(kind)) for run in lines[seed, d]
-        )
-        x, accuracy = [at for at, _ in line], [value for _, value in line]
+        raise Undecided("no run of this start is there yet.")
+    level, found = halfway(runs[0].config.flip_rate), {}
+    for (seed, d), line in grouped(runs, lambda run: (run.seed, run.config.d)).items():
+        points = sorted((axis_value(run.config, axis), 1 - run.result.test_error(kind)) for run in line)
+        x, accuracy = [at for at, _ in points], [value for _, value in points]
         try:
-            crossing = crossing_point(x, [accuracy], level, transform="probit")
+            found[seed, d] = crossing_point(x, [accuracy], level, transform="probit").value
         except ValueError:  # accuracy stays on one side of the level
-            without.add(d)
             continue
-        per_seed.setdefault(seed, []).append((d, crossing.value))
-    return Crossings(per_seed, without)
+    seeds, dimensions = (sorted({getter(run) for run in runs}) for getter in (_seed, _dimension))
+    common = [d for d in dimensions if all((seed, d) in found for seed in seeds)]
+    if not common:
+        raise Undecided(f"in no dimension does the {kind} accuracy of every seed cross {level:g}.")
+    table = np.array([[found[seed, d] for d in common] for seed in seeds]).reshape(len(seeds), len(common))
+    return Crossings(common, table, [d for d in dimensions if d not in common])
 
 
-def boundary_exponent(
-    runs: Sequence[Run[MixtureConfig, Evaluation]], kind: ErrorKind, predicted: float | None, start: Start
-) -> Finding:
-    r"""Return the exponent p of :math:`d \sim (\mu^\star)^p` along the phase boundary.
+def _seed(run: Run[C, Evaluation]) -> int:
+    return run.seed
 
-    One boundary per seed: :math:`\mu^\star`, the signal at which accuracy is halfway, is interpolated in
-    every dimension, then :math:`\log d` is fitted against :math:`\log \mu^\star`. Dimensions without a
-    crossing on the grid are named and left out.
+
+def _dimension(run: Run[C, Evaluation]) -> int:
+    return run.config.d
+
+
+def boundary_exponent(runs: Sequence[Run[C, Evaluation]], kind: ErrorKind) -> Finding:
+    r"""Judge the exponent p of :math:`\mu^\star \sim d^p` along the phase boundary.
+
+    :math:`\mu^\star`, the signal at which accuracy is halfway, is interpolated per seed in every dimension;
+    :math:`\log \mu^\star`, which is measured, is fitted against :math:`\log d`, which is chosen.
 
     Args:
         runs: a sweep over dimensions and signals.
         kind: of the accuracy.
-        predicted: the exponent, or None for that of the theorem's bound at the same signals. An upper bound
-            on the error is a lower bound on the dimension, so it is only required to be reached.
-        start: which of the runs to look at.
     """
-    from_start = [run for run in runs if run.config.start == start]
-    crossings = find_crossings(from_start, "mu", kind)
-    # A slope with a residual needs three points.
-    curves = [points for points in crossings.per_seed.values() if len(points) >= 3]
-    if not curves:
-        raise ValueError("fewer than three dimensions have a crossing on this grid.")
-    exponents = [
-        fit_power_law([mu for _, mu in points], [d for d, _ in points]).exponent for points in curves
-    ]
-    if predicted is not None:
-        finding = tight_finding(exponents, predicted, resolution=0.5)
-    else:
-        signals = [mu for points in curves for _, mu in points]
-        finding = lower_bound_finding(exponents, bound_exponent(from_start[0].config, kind, signals))
-    listed = ", ".join(map(str, sorted(crossings.without)))
-    return with_caveat(finding, f"No crossing on the grid at d = {listed}." if listed else "")
+    crossings = find_crossings(runs, "mu", kind)
+    finding = rate(crossings.dimensions, crossings.crossed, EXPONENTS[kind], BETWEEN)
+    note = f"The {kind} boundary: |mu| ~ d^p with p = {finding}." if finding.measured is not None else ""
+    return noted(finding, note, crossings.note)
 
 
-def bound_exponent(config: MixtureConfig, kind: ErrorKind, signals: Sequence[float]) -> float:
-    r"""Return the exponent of d in :math:`\|\mu\|` at which the bound of Theorem 3.1 is halfway.
-
-    The bound depends on :math:`C^2 d`, so the dimension that solves it is d times the square of the implied
-    constant, and the exponent is the same for every C.
+def implied_constants(runs: MixtureRuns, kind: ErrorKind) -> tuple[Crossings, np.ndarray]:
+    """Return the crossings of a boundary, and the C of Theorem 3.1 that each of them needs, (seeds, g).
 
     Args:
-        config: everything but the signal.
-        kind: whether the clean or the robust bound.
-        signals: over which the exponent is fitted.
+        runs: a sweep over dimensions and signals from the theorem's start.
+        kind: of the accuracy.
 
     Ref: benign, Thm 3.1
     """
-    error = 1 - halfway(config.flip_rate)
-    dimensions = []
-    for mu in signals:
-        setting = replace(config, mu=mu).setting()
-        dimensions.append(setting.d * implied_constant(setting, error, robust=kind == "robust") ** 2)
-    return log_slope(list(zip(signals, dimensions, strict=True)))
+    crossings = find_crossings(runs, "mu", kind)
+    error, base = 1 - halfway(runs[0].config.flip_rate), runs[0].config
+
+    def needed(d: int, mu: float) -> float:
+        return implied_constant(replace(base, d=d, mu=mu).setting(), error, robust=kind != "clean")
+
+    columns = list(zip(crossings.dimensions, crossings.crossed.T, strict=True))
+    table = [[needed(d, float(mu)) for mu in column] for d, column in columns]
+    return crossings, np.array(table).T.reshape(len(crossings.crossed), len(columns))
 
 
-def log_slope(points: Sequence[tuple[float, float]]) -> float:
-    r"""Return the slope of :math:`\log y` in :math:`\log x`; two points are enough.
+def _one_constant(kind: ErrorKind) -> Callable[[MixtureRuns], Finding]:
+    """One C serves all dimensions: the C that the half-way error needs does not grow with d."""
 
-    Args:
-        points: pairs (x, y).
+    def evaluate(runs: MixtureRuns) -> Finding:
+        crossings, constants = implied_constants(_from(runs, "symmetric"), kind)
+        return noted(one_constant(crossings.dimensions, constants, "at most", CONSTANT), crossings.note)
 
-    >>> round(log_slope([(1.0, 3.0), (2.0, 12.0)]), 10)
-    2.0
+    return evaluate
+
+
+_ENDS: dict[ErrorKind, str] = {"robust": "attack", "certified": "certificate"}
+
+
+def _bracketed_constant(runs: MixtureRuns) -> Finding:
+    """The same for the true robust error, which lies between an attack's and a certificate's.
+
+    The certificate can show that no growing C is needed, the attack that one is.
     """
-    x, y = np.log(np.array(points)).T
-    return float(np.polyfit(x, y, 1)[0])
+    own = _from(runs, "symmetric")
+    if any(run.result.certified_error is None for run in own):
+        raise Undecided("some runs have no certified error: it needs l2 attacks on the exact engine.")
+    slopes, notes = {}, []
+    for kind, name in _ENDS.items():
+        crossings, constants = implied_constants(own, kind)
+        if len(crossings.dimensions) < 3:
+            raise Undecided(f"fewer than three dimensions have a crossing of the {name}'s error.")
+        slopes[kind] = [fit_power_law(crossings.dimensions, row).exponent for row in constants]
+        means = ", ".join(number(value) for value in constants.mean(axis=0).round(3))
+        notes += [f"C at half-way error by the {name}: {means} over d.", crossings.note]
+    return noted(certified(slopes["robust"], slopes["certified"], CONSTANT.size, EXPONENT), *notes)
 
 
-def _exponent(kind: ErrorKind, predicted: float | None, start: Start) -> Evaluate[MixtureConfig, Evaluation]:
-    return lambda runs: boundary_exponent(runs, kind, predicted, start)
+def _from(runs: MixtureRuns, start: Start) -> list[Run[MixtureConfig, Evaluation]]:
+    return [run for run in runs if run.config.start == start]
 
+
+def _law(exponent: float) -> Callable[[MixtureConfig], Evaluation]:
+    r"""A made-up result whose boundary is :math:`\mu^\star = 2 (d/1000)^p`."""
+
+    def result(config: MixtureConfig) -> Evaluation:
+        error = 0.1 + 0.4 / (1 + (config.mu / (2 * (config.d / 1000) ** exponent)) ** 8)
+        return Evaluation(
+            train_loss=0.01, train_error=0.0, clean_error=error, robust_error=error, certified_error=error
+        )
+
+    return result
+
+
+def _robust_conditions(config: MixtureConfig) -> list[Condition]:
+    return [*conditions(config), robust_condition(config.setting())]
+
+
+_ASCENT = Control(
+    name="gradient ascent",
+    removes="sign",
+    settings={"direction": "ascent", "m": 50, "steps": 20, "n_test": 200},
+    why="Steps that raise the loss learn the wrong side of the signal: accuracy never becomes halfway.",
+)
+_UNTRAINED = Control(
+    name="no training",
+    removes="training",
+    settings={"lr": 1e-9, "m": 50, "steps": 1, "n_test": 200},
+    why="Without training accuracy stays at chance in every dimension: there is no boundary.",
+)
+_FIG1_READING = (
+    "The exponent of the half-way signal in d, measured from the paper's start: what is measured is fitted "
+    "against what is chosen."
+)
+_EXTRAPOLATED = (
+    "No cell near the half-way error can meet (B2), so this is the law of the bound where nobody proved it; "
+    "one-sided, for the theorem bounds the error from above."
+)
 
 CHECKS = (
     Check(
         claim_id="benign.fig1",
         experiment=FIG1,
-        evaluate=_exponent("robust", 2.0, "pytorch"),
+        evaluate=lambda runs: boundary_exponent(_from(runs, "pytorch"), "robust"),
+        satisfied=made_up(FIG1, _law(0.5)),
+        violated=made_up(FIG1, _law(0.2)),
+        controls=(_UNTRAINED,),
         reported="robust accuracy changes at d ~ |mu|^2",
-        reading="The exponent of d in |mu| at half-way accuracy, measured from the paper's start.",
+        reading=_FIG1_READING,
         headline=True,
     ),
     Check(
         claim_id="benign.fig1.clean",
         experiment=FIG1,
-        evaluate=_exponent("clean", 4.0, "pytorch"),
+        evaluate=lambda runs: boundary_exponent(_from(runs, "pytorch"), "clean"),
+        satisfied=made_up(FIG1, _law(0.25)),
+        violated=made_up(FIG1, _law(0.5)),
+        controls=(_UNTRAINED,),
         reported="clean accuracy changes at d ~ |mu|^4",
-        reading="The exponent of d in |mu| at half-way accuracy, measured from the paper's start.",
+        reading=_FIG1_READING,
+        headline=True,
+    ),
+    Check(
+        claim_id="benign.thm3.1.2",
+        experiment=BOUNDARY,
+        evaluate=_one_constant("clean"),
+        conditions=conditions,
+        satisfied=made_up(BOUNDARY, _law(0.25)),
+        violated=made_up(BOUNDARY, _law(0.45)),
+        controls=(_ASCENT,),
+        reading="c = 1/2 (concentration of strongly log-concave laws); the hidden C is one constant over d: "
+        "what the half-way error needs must not grow.",
+        headline=True,
+    ),
+    Check(
+        claim_id="benign.thm3.1.3",
+        experiment=BOUNDARY,
+        evaluate=_bracketed_constant,
+        conditions=_robust_conditions,
+        satisfied=made_up(BOUNDARY, _law(0.25)),
+        violated=made_up(BOUNDARY, _law(0.45)),
+        controls=(_ASCENT,),
+        reading="c = 1/2; C as in part 2. The robust error lies between PGD's and a certificate's, labels "
+        "are flipped exactly, not drawn.",
         headline=True,
     ),
     Check(
         claim_id="benign.thm3.1.boundary.clean",
         experiment=BOUNDARY,
-        evaluate=_exponent("clean", None, "symmetric"),
-        hypotheses=unmet_on_grid,
-        reading="Theorem 3.1(2) depends on n |mu|^4 / d only; an upper bound on the error, so one-sided.",
+        evaluate=_one_constant("clean"),
+        satisfied=made_up(BOUNDARY, _law(0.25)),
+        violated=made_up(BOUNDARY, _law(0.45)),
+        controls=(_ASCENT,),
+        reading=_EXTRAPOLATED,
         headline=True,
     ),
     Check(
         claim_id="benign.thm3.1.boundary.robust",
         experiment=BOUNDARY,
-        evaluate=_exponent("robust", None, "symmetric"),
-        hypotheses=unmet_on_grid,
-        reading="One-sided, against the exponent at which the bound itself is halfway over the same |mu|.",
+        evaluate=_one_constant("robust"),
+        satisfied=made_up(BOUNDARY, _law(0.25)),
+        violated=made_up(BOUNDARY, _law(0.45)),
+        controls=(_ASCENT,),
+        reading=f"{_EXTRAPOLATED} Robust error by PGD.",
     ),
 )

@@ -1,5 +1,7 @@
 """What the lemmas say of one run as single numbers, for their checks and for their figures."""
 
+import math
+
 from karat.papers.benign.experiments.lemma_trace import LemmaResult
 from karat.papers.benign.experiments.traces import LemmaConfig
 from karat.study.run import Run
@@ -18,6 +20,8 @@ def distance_share(run: LemmaRun) -> float:
 
     Ref: benign, Lemma 4.1
     """
+    if run.result.distance_bound == 0:
+        return 0.0 if run.result.distance == 0 else math.inf
     return run.result.distance / run.result.distance_bound
 
 

@@ -1,18 +1,18 @@
 """Orders that the figures describe: which way an error moves along each row of settings."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
-from itertools import pairwise
+from collections.abc import Callable, Mapping, Sequence
 from typing import Literal, TypeVar
 
 from karat.papers.benign.experiments.axes import Axis, TrainingConfig, axis_value
-from karat.study.claim import Finding
-from karat.study.evaluate import lower_bound_finding
+from karat.study.finding import Finding, Unit
+from karat.study.judging import Undecided, all_of, bound, noted
 from karat.study.run import Run, grouped
 
 C = TypeVar("C", bound=TrainingConfig)
 R = TypeVar("R")
 Direction = Literal[1, -1]
+
+DIFFERENCE = Unit("difference of error rates", -1.0, 1.0)
 
 
 def ordering(
@@ -20,37 +20,48 @@ def ordering(
     value: Callable[[R], float],
     rows: Mapping[Axis, Direction],
     base: Mapping[Axis, float],
+    least: float,
 ) -> Finding:
-    """Return the smallest step of a measured value along each row, in the direction the paper describes.
+    """Judge how a measured error changes from one end of each row to the other, as the paper describes it.
 
-    A row varies one setting with the others at `base`. Equal seeds share their randomness, so neighbours are
-    compared seed by seed.
+    A row varies one setting with the others at `base`. Equal seeds share their randomness, so the ends are
+    compared seed by seed. Every row must move.
 
     Args:
         runs: of a figure.
         value: what is ordered.
         rows: the setting that varies -> whether the value grows (1) or falls (-1) with it.
         base: values of the settings that a row holds.
+        least: smallest change that counts, one test point: a tie is no order.
     """
-    steps: list[Finding] = []
+    findings = []
     for axis, direction in rows.items():
         held = {other: at for other, at in base.items() if other != axis}
         row = [run for run in runs if all(axis_value(run.config, other) == at for other, at in held.items())]
-        steps += _steps(row, value, axis, direction)
-    if not steps:
-        raise ValueError("no row of the figure has two settings.")
-    # The smallest step is reported whatever the verdicts: it is the one nearest to the wrong order.
-    return min(steps, key=lambda step: step.measured or 0)
+        findings.append(_ends(row, value, axis, direction, least))
+    return all_of(*findings)
 
 
-def _steps(
-    row: Sequence[Run[C, R]], value: Callable[[R], float], axis: Axis, direction: Direction
-) -> Iterator[Finding]:
-    """The change of the value between neighbours on a row, which must not be negative."""
+def end_changes(row: Sequence[Run[C, R]], value: Callable[[R], float], axis: Axis) -> dict[int, float]:
+    """Return seed -> change of the value from the lowest to the highest point of a row.
+
+    Args:
+        row: runs that differ in one setting.
+        value: of a result.
+        axis: the setting.
+    """
     groups = grouped(row, lambda run: axis_value(run.config, axis))
-    for low, high in pairwise(sorted(groups)):
-        before = {run.seed: value(run.result) for run in groups[low]}
-        after = [(run.seed, value(run.result)) for run in groups[high]]
-        changes = [direction * (error - before[seed]) for seed, error in after if seed in before]
-        finding = lower_bound_finding(changes, 0.0)
-        yield replace(finding, caveat=f"Smallest step: {axis} from {low:g} to {high:g}.")
+    if len(groups) < 2:
+        raise Undecided(f"no row of the figure has two values of {axis}.")
+    before = {run.seed: value(run.result) for run in groups[min(groups)]}
+    return {
+        run.seed: value(run.result) - before[run.seed] for run in groups[max(groups)] if run.seed in before
+    }
+
+
+def _ends(
+    row: Sequence[Run[C, R]], value: Callable[[R], float], axis: Axis, direction: Direction, least: float
+) -> Finding:
+    changes = [direction * change for change in end_changes(row, value, axis).values()]
+    finding = bound(changes, "at least", least, DIFFERENCE)
+    return noted(finding, f"{'Rise' if direction > 0 else 'Fall'} along {axis}: {finding}.")

@@ -1,6 +1,5 @@
 """What the formulas say about runs: the threshold law fitted to a sweep, and the bounds of one setting."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -72,21 +71,6 @@ def halfway(flip_rate: float) -> float:
     0.7
     """
     return (1 - flip_rate + 0.5) / 2
-
-
-def settled_error(config: MixtureConfig) -> float:
-    r"""Return the largest test error that one test set cannot tell from the flip rate.
-
-    A test set of k points resolves an error rate :math:`\beta` to its binomial standard deviation; two of
-    them above the flip rate is where a printed curve would visibly stay off it:
-
-    .. math::
-        \beta + 2 \sqrt{\beta (1 - \beta) / k}
-
-    Args:
-        config: flip rate and size of the test set.
-    """
-    return config.flip_rate + 2 * math.sqrt(config.flip_rate * (1 - config.flip_rate) / config.n_test)
 
 
 def loss_ratio_limit(config: MixtureConfig) -> float:

@@ -128,7 +128,7 @@ def _presets(
     """The three sizes at one attack ratio, each with its grid or points."""
     return {
         "tiny": Preset(config=replace(_TINY_SIZE, ratio=ratio), seeds=2, cell_seconds=0.2, **tiny),
-        "quick": Preset(config=replace(_QUICK_SIZE, ratio=ratio), seeds=2, cell_seconds=1.5, **quick),
+        "quick": Preset(config=replace(_QUICK_SIZE, ratio=ratio), seeds=3, cell_seconds=1.0, **quick),
         "full": Preset(config=replace(_PAPER_SIZE, ratio=ratio), seeds=10, cell_seconds=15, **full),
     }
 
@@ -142,7 +142,7 @@ FIG4 = Experiment(
     presets=_presets(
         ratio=0.3,
         tiny={"grid": {"side": (5, 6, 7), "mu": (1.0, 4.0, 8.0)}},
-        quick={"grid": {"side": (7, 14, 28), "mu": (0.15, 0.5, 2.0)}},
+        quick={"grid": {"side": (7, 14, 28), "mu": (0.15, 0.3, 0.6, 1.2, 2.0)}},
         full={"grid": {"side": _SIDES, "mu": (0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0)}},
     ),
     run=run_final,
@@ -174,7 +174,7 @@ FIG6 = Experiment(
     presets=_presets(
         ratio=0.1,
         tiny={"points": ({"mu": 3.0}, {"side": 6})},
-        quick={"points": _FIG6_POINTS[:7:2]},
+        quick={"points": _FIG6_POINTS[::3]},
         full={"points": _FIG6_POINTS},
     ),
     run=run,

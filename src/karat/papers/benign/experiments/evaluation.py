@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-ErrorKind = Literal["clean", "robust"]
-"""Which test error: without an attack, or with one."""
+ErrorKind = Literal["clean", "robust", "certified"]
+"""Which test error: without an attack, under PGD, or an upper bound under every attack."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -19,6 +19,10 @@ class Evaluation:
         robust_error: test error under PGD, a lower bound on the true robust error.
         certified_error: upper bound on the true robust error; None where no certificate was asked for or
             none is known (other norms than l2, activations that are not piecewise linear).
+        certified_train_error: upper bound on the share of training points that any attack breaks; None as
+            above.
+        margin: mean test margin of the worse class over a Lipschitz constant of the net, where a certificate
+            was asked for.
     """
 
     train_loss: float
@@ -26,13 +30,19 @@ class Evaluation:
     clean_error: float
     robust_error: float
     certified_error: float | None = None
+    certified_train_error: float | None = None
+    margin: float | None = None
 
     def test_error(self, kind: ErrorKind) -> float:
-        """Return the clean or the robust test error.
+        """Return a test error.
 
         Args:
             kind: which.
         """
+        if kind == "certified":
+            if self.certified_error is None:
+                raise ValueError("the run has no certified error.")
+            return self.certified_error
         return self.clean_error if kind == "clean" else self.robust_error
 
 
@@ -46,7 +56,7 @@ class CurvesResult:
         train_error: as in `Evaluation`, at each of them.
         clean_error: as in `Evaluation`, at each of them.
         robust_error: as in `Evaluation`, at each of them.
-        final: the last evaluation, the only one with a certificate.
+        final: the last evaluation, the only one with certificates.
     """
 
     iterations: list[int]

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from karat.attacks.inner_products.evaluate import attacked_margins
+from karat.attacks.inner_products.gram import GramNet
 from karat.certificates.gram_relaxation import certified_margins
 from karat.core.ball import Ball
 from karat.core.losses import Logistic
@@ -87,7 +88,7 @@ def _draw_in_span(
     y_clean = _fair_labels(config.n, config.dtype, generator)
     mu = torch.zeros(1, r, dtype=config.dtype)
     mu[0, 0] = config.mu
-    x = rows[neurons:] + y_clean.unsqueeze(1) * mu
+    x = math.sqrt(config.law.variance) * rows[neurons:] + y_clean.unsqueeze(1) * mu
     flipped = FLIPS[config.flips](y_clean * x[:, 0], config.flip_rate, 10, generator)
     y = torch.where(flipped, -y_clean, y_clean)
     return TrainingProblem(net, x, y, mu, None, y_test, noise_seed)
@@ -97,10 +98,11 @@ def _fair_labels(count: int, dtype: torch.dtype, generator: torch.Generator) -> 
     return torch.randint(0, 2, (count,), generator=generator).to(dtype) * 2 - 1
 
 
-def products_of_test(problem: TrainingProblem, state: ExactState) -> Tensor:
+def products_of_test(config: MixtureConfig, problem: TrainingProblem, state: ExactState) -> Tensor:
     """Return the products of the net's weights with the test points, (k, m).
 
     Args:
+        config: the law of the clusters.
         problem: which test points.
         state: of training, with the net's present weights or their Gram matrix.
     """
@@ -108,7 +110,9 @@ def products_of_test(problem: TrainingProblem, state: ExactState) -> Tensor:
         return problem.test @ state.net.W.T
     # The same noise at every step: curves over training then move by training alone.
     noise = torch.Generator().manual_seed(problem.noise_seed)
-    return gaussian_products(state.gram, state.tracked[0], problem.y_test, generator=noise)
+    # Noise of variance v has products of the law N(0, v G).
+    spread = replace(state.gram, G=config.law.variance * state.gram.G)
+    return gaussian_products(spread, state.tracked[0], problem.y_test, generator=noise)
 
 
 def evaluate(
@@ -127,7 +131,7 @@ def evaluate(
     """
     method = config.attack()
     train = attacked_margins(state.gram, state.P, problem.y, method, Ball(2, config.tau))
-    P, y = products_of_test(problem, state), problem.y_test
+    P, y = products_of_test(config, problem, state), problem.y_test
     clean = y * state.gram.output(P)
 
     def attacked(P: Tensor, y: Tensor) -> Tensor:
@@ -140,13 +144,26 @@ def evaluate(
         at_flipped = _worst_error(P, -y, -clean, worst_margins) if config.flip_rate > 0 else 1.0
         return mix_flips(_worst_error(P, y, clean, worst_margins), at_flipped, config.flip_rate)
 
+    certify_errors = certify and state.gram.activation.piecewise_linear
+    safe_train = certified_margins(state.gram, state.P, problem.y, config.tau) if certify_errors else None
     return Evaluation(
         train_loss=float(Logistic()(train).mean()),
         train_error=error_share(train),
         clean_error=mix_flips(error_share(clean), error_share(-clean), config.flip_rate),
         robust_error=error(attacked),
-        certified_error=error(certified) if certify and state.gram.activation.piecewise_linear else None,
+        certified_error=error(certified) if certify_errors else None,
+        certified_train_error=None if safe_train is None else error_share(safe_train),
+        margin=_normalised_margin(state.gram, clean, y) if certify else None,
     )
+
+
+def _normalised_margin(net: GramNet, margin: Tensor, y: Tensor) -> float | None:
+    """Mean margin of the worse class over a Lipschitz constant of the net; None for a net that is zero."""
+    steepest = float(torch.linalg.vector_norm(net.w) * torch.linalg.eigvalsh(net.G)[-1].clamp_min(0).sqrt())
+    sides = [margin[y == side] for side in (1, -1)]
+    if steepest == 0 or min(map(len, sides)) == 0:
+        return None
+    return min(float(side.mean()) for side in sides) / steepest
 
 
 def _worst_error(

@@ -60,7 +60,7 @@ FIG3 = Experiment(
         ),
         "quick": Preset(
             config=_QUICK_SIZE,
-            grid={"d": (500, 1500, 6000), "ratio": (0.05, 0.15, 0.3, 0.45)},
+            grid={"d": (500, 1500, 3000, 6000), "ratio": (0.05, 0.15, 0.3, 0.45)},
             seeds=3,
             cell_seconds=1.0,
         ),
@@ -92,7 +92,7 @@ FLOOR = Experiment(
         "quick": Preset(
             config=replace(PAPER_SIZE, n=200, d=50, m=50, mu=1.0, steps=100),
             grid={"mu": (0.5, 2.0), "test_ratio": (0.1, 0.5, 1.0, 1.5)},
-            seeds=2,
+            seeds=3,
             cell_seconds=0.3,
         ),
         "full": Preset(

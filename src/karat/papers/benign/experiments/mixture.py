@@ -20,6 +20,9 @@ from karat.training import Adversary, StepDecay, Trainer
 
 Start = Literal["symmetric", "pytorch"]
 Cluster = Literal["gaussian", "admissible_gaussian", "truncated", "quartic"]
+GAUSSIAN: tuple[Cluster, ...] = ("gaussian", "admissible_gaussian")
+"""Clusters whose points can be drawn in coordinates of a span."""
+
 SPAN_FROM = 20_000
 """Dimension beyond which PyTorch weights are drawn as Gaussian ones of the same variance, in their span."""
 
@@ -69,6 +72,7 @@ class MixtureConfig:
             equal in law for Gaussian weights and clusters, at a cost free of d; "auto" takes "span" where the
             law is the same (symmetric start) and where d is beyond SPAN_FROM.
         precision: of the arithmetic.
+        direction: of the gradient steps; "ascent" raises the loss, a world in which nothing is learned.
     """
 
     d: Count
@@ -97,6 +101,7 @@ class MixtureConfig:
     engine: Literal["auto", "exact", "plain"] = "auto"
     draw: Literal["auto", "input", "span"] = "auto"
     precision: Literal["float32", "float64"] = "float32"
+    direction: Literal["descent", "ascent"] = "descent"
 
     def __post_init__(self) -> None:
         owner = type(self).__name__
@@ -106,9 +111,9 @@ class MixtureConfig:
                 f"`engine` of `{owner}` cannot be exact for p = {self.p:g}: only l2 attacks stay in the span "
                 "of weights and data; use engine=plain."
             )
-        if self.draw == "span" and (self.cluster != "gaussian" or not self.exact):
+        if self.draw == "span" and (self.cluster not in GAUSSIAN or not self.exact):
             raise ValueError(
-                f"`draw` of `{owner}` can be span only for the gaussian cluster on the exact engine."
+                f"`draw` of `{owner}` can be span only for gaussian clusters on the exact engine."
             )
         if self.start == "symmetric" and self.m % 2:
             raise ValueError(f"`m` of `{owner}` must be even for the symmetric start, got {self.m}.")
@@ -163,8 +168,16 @@ class MixtureConfig:
     @property
     def elapsed(self) -> float:
         """Sum of the step sizes, the time variable of the proofs."""
+        return self.time(self.steps)
+
+    def time(self, step: int) -> float:
+        """Return the sum of the step sizes before a step.
+
+        Args:
+            step: its number.
+        """
         schedule = self.schedule
-        return math.fsum(schedule(step) for step in range(self.steps))
+        return math.fsum(schedule(earlier) for earlier in range(step))
 
     @property
     def law(self) -> ClusterLaw:
@@ -193,7 +206,8 @@ class MixtureConfig:
     def trainer(self) -> Trainer:
         """Gradient descent on the attacked points."""
         adversary = Adversary(self.attack(), Ball(self.p, self.tau), first_step=0 if self.attack_first else 1)
-        return Trainer(lr=self.schedule, trainable=self.trainable, adversary=adversary)
+        lr = self.schedule if self.direction == "descent" else lambda step: -self.schedule(step)
+        return Trainer(lr=lr, trainable=self.trainable, adversary=adversary)
 
     def mixture(self) -> NoisyMixture:
         """The data model."""
@@ -224,7 +238,11 @@ class MixtureConfig:
             log_concavity=self.law.log_concavity,
             psi2=self.law.psi2,
             theorem_algorithm=(
-                symmetric and not self.attack_first and self.p == 2 and self.steps <= self.decay_every
+                symmetric
+                and not self.attack_first
+                and self.p == 2
+                and self.steps <= self.decay_every
+                and self.direction == "descent"
             ),
         )
 

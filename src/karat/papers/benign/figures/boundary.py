@@ -18,6 +18,7 @@ from karat.papers.benign.figures.law import draw_law
 from karat.papers.benign.figures.notes import lost_note, seeds_text, sentences
 from karat.study.drawing.picture import Picture
 from karat.study.drawing.style import INK, PALETTE, finish
+from karat.study.judging import Undecided
 from karat.study.run import Run, Runs, grouped
 
 STARTS: dict[Start, str] = {"pytorch": "PyTorch start", "symmetric": "symmetric start"}
@@ -80,18 +81,13 @@ def _note(boundary: Boundary, kind: ErrorKind, start: Start) -> str:
 
 
 def _label(runs: BoundaryRuns, kind: ErrorKind, start: Start) -> str:
-    """Series with the exponent of d in |mu| and its interval, as the claim reads it."""
+    """Series with the exponent of |mu| in d and its interval, as the claim reads it."""
     text = f"{kind}, {STARTS[start]}"
     try:
-        finding = boundary_exponent(runs, kind, LAWS[kind][0], start)
-    except ValueError:  # fewer than three crossings have no slope
+        finding = boundary_exponent(runs, kind)
+    except Undecided:
         return text
-    if finding.measured is None:
-        return text
-    text += f": slope {finding.measured:.2f}"
-    if finding.interval is not None and np.isfinite([finding.interval.low, finding.interval.high]).all():
-        text += f" [{finding.interval.low:.2f}, {finding.interval.high:.2f}]"
-    return text
+    return text if finding.measured is None else f"{text}: exponent {finding}"
 
 
 def _draw_points(ax: Axes, boundary: Boundary, label: str, colour: str, *, hollow: bool) -> None:
@@ -164,8 +160,8 @@ def _caption(seeds: str, flip_rate: float) -> str:
     )
     return (
         f"Signal at which accuracy is {halfway(flip_rate):g}, halfway from 1/2 to 1 - flip rate, "
-        f"interpolated on the probit scale at every d. {bars} Slopes: log d against log |mu|, fitted per "
-        "seed, with their 95% interval. "
-        "Shaded: the slopes the paper names, 4 and 2, their constants set by the middle crossing; 2 is the "
-        "limit of the robust bound for large |mu|."
+        f"interpolated on the probit scale at every d. {bars} Exponents: log |mu| against log d, "
+        "fitted per seed, with their 95% interval; at the dimensions in which every seed crosses. "
+        "Shaded: the laws the paper names, exponents 1/4 and 1/2, their constants set by "
+        "the middle crossing; 1/2 is the limit of the robust bound for large |mu|."
     )

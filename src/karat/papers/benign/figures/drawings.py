@@ -6,7 +6,7 @@ from karat.papers.benign.experiments.curves import FIG2, SEC5, THM31
 from karat.papers.benign.experiments.digits import FIG4, FIG5, FIG6
 from karat.papers.benign.experiments.maps import FIG1, FIG3, FLOOR
 from karat.papers.benign.experiments.regime import REGIME
-from karat.papers.benign.experiments.traces import LEMMAS, LEMMAS_WIDE
+from karat.papers.benign.experiments.traces import FIRST_STEP, LEMMAS, LEMMAS_WIDE
 from karat.papers.benign.figures.boundary import draw_boundary
 from karat.papers.benign.figures.clean_training import draw_clean_training
 from karat.papers.benign.figures.floor import draw_floor
@@ -22,6 +22,7 @@ FIGURES = (
     Drawing(SEC5, draw_training_curves),
     Drawing(FLOOR, draw_floor),
     Drawing(LEMMAS, draw_lemmas),
+    Drawing(FIRST_STEP, draw_lemmas),
     Drawing(LEMMAS_WIDE, draw_lemmas),
     Drawing(FIG1, draw_fig1),
     Drawing(BOUNDARY, draw_boundary),
