@@ -14,6 +14,7 @@ from karat.core.norms import dual_exponent
 from karat.data import SparseCoding
 from karat.nets import Linear, as_classifier
 from karat.training.odd import FreshBatches
+from karat.training.optimisers import Adam
 
 Parameters = dict[str, Tensor]
 Function = Callable[[Parameters, Tensor], Tensor]
@@ -128,31 +129,6 @@ def free_polynomial(d: int, rank: int, degree: int, generator: torch.Generator) 
     return Predictor({"v": torch.zeros(d), "U": U, "a": torch.zeros(len(powers), rank)}, f, rate=0.01)
 
 
-class Adam:
-    """Adam with its usual constants; torch's own imports a compiler, which costs seconds per process.
-
-    Args:
-        parameters: leaves that require gradients, changed in place.
-        rate: learning rate.
-    """
-
-    def __init__(self, parameters: list[Tensor], rate: float) -> None:
-        self.parameters, self.rate, self.count = parameters, rate, 0
-        self.first = [torch.zeros_like(p) for p in parameters]
-        self.second = [torch.zeros_like(p) for p in parameters]
-
-    def step(self, loss: Tensor) -> None:
-        """One update down the gradient of the loss."""
-        gradients = torch.autograd.grad(loss, self.parameters)
-        self.count += 1
-        with torch.no_grad():
-            for p, g, m, v in zip(self.parameters, gradients, self.first, self.second, strict=True):
-                m.lerp_(g, 0.1)
-                v.mul_(0.999).addcmul_(g, g, value=0.001)
-                size = (v / (1 - 0.999**self.count)).sqrt_().add_(1e-8)
-                p.addcdiv_(m, size, value=-self.rate / (1 - 0.9**self.count))
-
-
 def train(
     predictor: Predictor,
     batches: FreshBatches,
@@ -173,7 +149,7 @@ def train(
         generator: of the attacks.
     """
     parameters = {name: tensor.clone().requires_grad_() for name, tensor in predictor.start.items()}
-    optimiser = Adam(list(parameters.values()), predictor.rate)
+    optimiser = Adam(parameters)
     method = PGD(steps=inner, step_ratio=1.0 if inner == 1 else 0.5, keep="last")
     for step in range(steps):
         x, y = batches(step)
@@ -185,7 +161,8 @@ def train(
         loss = torch.nn.functional.softplus(-y * predictor.f(parameters, x)).mean()
         if not bool(torch.isfinite(loss)):
             raise Diverged(step, "the loss of a predictor is not finite")
-        optimiser.step(loss)
+        gradients = torch.autograd.grad(loss, list(parameters.values()))
+        optimiser.step(dict(zip(parameters, gradients, strict=True)), predictor.rate)
     return predictor.at({name: tensor.detach() for name, tensor in parameters.items()})
 
 
@@ -201,12 +178,12 @@ def train_linear(d: int, batches: FreshBatches, ball: Ball, *, steps: int) -> Li
         steps: of Adam.
     """
     w = torch.zeros(d, requires_grad=True)
-    optimiser = Adam([w], 0.02)
+    optimiser = Adam({"w": w})
     dual = dual_exponent(ball.p)
     for step in range(steps):
         x, y = batches(step)
         share = min(1.0, 2 * step / steps)
         worst = y * (x @ w) - share * ball.tau * torch.linalg.vector_norm(w, ord=dual)
         loss = torch.nn.functional.softplus(-worst).mean()
-        optimiser.step(loss)
+        optimiser.step({"w": torch.autograd.grad(loss, w)[0]}, 0.02)
     return Linear(w.detach())
