@@ -6,19 +6,6 @@ from karat.report.embed import data_uri
 from karat.study.claim import judge_claim
 from karat.study.registry import CHECKS, EXPERIMENTS, FIGURES, get_statement
 
-# These need images, printed settings or a power of ten more neurons than the tiny size has, and say so.
-WITHOUT_NUMBERS = {
-    "features.tab3",
-    "features.tab5",
-    "features.fig18",
-    "features.fig19",
-    "features.fig21",
-    "features.fig23",
-    "features.fig26",
-    "lazy.thm3.1",
-    "lazy.lem4.4",
-}
-
 
 def judged(check, found):
     return judge_claim(get_statement(check.claim_id), check, found, "tiny")
@@ -34,12 +21,12 @@ def test_it_runs_draws_and_is_judged(name, records):
     for check in CHECKS.values():
         if check.name != name:
             continue
-        claim = judged(check, found)
-        assert claim.verdict is not None, (check.claim_id, claim.caveat)
-        assert claim.seeds == 2
-        numbers = claim.measured is not None
-        assert numbers or (check.claim_id in WITHOUT_NUMBERS and claim.caveat), check.claim_id
-        assert judged(check, found[:1]).verdict is not None  # a sweep that has just begun
+        for some in (found, found[:1]):  # all of it, and a sweep that has just begun
+            claim = judged(check, some)
+            assert not claim.error, (check.claim_id, claim.error)
+            assert claim.verdict is not None, (check.claim_id, claim.caveat)
+            # Two seeds or a few cells may hold no answer, but then they say why.
+            assert claim.measured is not None or claim.caveat, check.claim_id
 
 
 def test_every_experiment_of_purification_and_benign_has_a_figure():

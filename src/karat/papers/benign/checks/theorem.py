@@ -237,15 +237,17 @@ _SMALL_ASCENT = Control(
 
 
 def _regime(
-    item: Literal["1", "2", "3"], bad: Callable[[MixtureConfig], CurvesResult]
+    item: Literal["thm3.1.1.regime", "thm3.1.2.regime", "thm3.1.3.regime"],
+    evaluate: Callable[[CurvesRuns], Finding],
+    bad: Callable[[MixtureConfig], CurvesResult],
 ) -> Check[MixtureConfig, CurvesResult]:
     """A part of Theorem 3.1 on trained nets, where every hypothesis but the step size is met."""
-    evaluate = {"1": _trained_loss, "2": _clean_error, "3": _robust_error}[item]
+    robust = item == "thm3.1.3.regime"
     return Check(
-        claim_id=f"benign.thm3.1.{item}.regime",
+        claim_id=f"benign.{item}",
         experiment=REGIME,
         evaluate=evaluate,
-        conditions=_robust_regime_conditions if item == "3" else _regime_conditions,
+        conditions=_robust_regime_conditions if robust else _regime_conditions,
         satisfied=made_up(REGIME, _made_up),
         violated=made_up(REGIME, bad),
         controls=(_ASCENT,),
@@ -255,9 +257,11 @@ def _regime(
 
 
 _REGIME_READINGS = {
-    "1": "The proof's bound at time sum of steps, c0 = 1; training error between PGD's and a certificate's.",
-    "2": "c = 1/2 and C = 1 in every cell; beside it the C of the margins, one constant over the cells.",
-    "3": "As part 2; the robust error lies between PGD's and a certificate's.",
+    "thm3.1.1.regime": "The proof's bound at time sum of steps, c0 = 1; training error between PGD's and a "
+    "certificate's.",
+    "thm3.1.2.regime": "c = 1/2 and C = 1 in every cell; beside it the C of the margins, one constant over "
+    "the cells.",
+    "thm3.1.3.regime": "As part 2; the robust error lies between PGD's and a certificate's.",
 }
 
 CHECKS = (
@@ -273,9 +277,9 @@ CHECKS = (
         "along a run. Training error between PGD's and a certificate's.",
         headline=True,
     ),
-    _regime("1", partial(_made_up, loss=2.0)),
-    _regime("2", partial(_made_up, error=0.2)),
-    _regime("3", partial(_made_up, error=0.2)),
+    _regime("thm3.1.1.regime", _trained_loss, partial(_made_up, loss=2.0)),
+    _regime("thm3.1.2.regime", _clean_error, partial(_made_up, error=0.2)),
+    _regime("thm3.1.3.regime", _robust_error, partial(_made_up, error=0.2)),
     Check(
         claim_id="benign.thm3.2",
         experiment=FLOOR,

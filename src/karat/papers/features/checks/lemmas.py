@@ -140,7 +140,7 @@ NO_LABELS = Control(
 RANDOM_LABELS = Control(
     name="permuted labels",
     removes="labels",
-    settings={"labels": "permuted", "p_o": 0.5, "n": 2000, "final": False, "n_program": 400},
+    settings={"labels": "permuted", "p_o": 0.5, "n": 2000, "final": False, "pairs": 150, "n_program": 400},
     why="No classifier on so few neurons computes labels in random order.",
 )
 
