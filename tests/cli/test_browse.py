@@ -43,9 +43,9 @@ def test_experiments_are_listed(karat):
 
 def test_verdicts_are_read_from_the_store(karat, tmp_path):
     assert "there is no store here yet" in karat("claims", "--verdicts").complaint()
-    assert karat("check", "benign.propB.34", "--scale", "tiny", "--workers", "0").code == 0
+    assert karat("check", "features.lem24", "--scale", "tiny", "--workers", "0").code == 0
     rows = {line.split("\t")[0]: line for line in karat("claims", "--verdicts").out.splitlines()}
-    assert "\tholds\t" in rows["benign.propB.34"]
+    assert "\tholds\t" in rows["features.lem24"]
     assert "\tnot run\t" in rows["benign.def2.1"]
 
 

@@ -37,7 +37,7 @@ EXPERIMENT = Experiment(
     title="A toy of the paper's experiment",
     paper="benign",
     presets={
-        "tiny": Preset(config=Config(), seeds=2),
+        "tiny": Preset(config=Config(), seeds=3),
         "quick": Preset(config=Config(d=20), grid={"mu": (5.0, 8.0)}, seeds=3),
         "full": Preset(config=Config(d=40), seeds=3),
     },
@@ -109,6 +109,14 @@ def figures(monkeypatch):
     """Reports draw the toy's curves, not those of the paper's experiment of the same name."""
     module = importlib.import_module("karat.report.build")  # the package also exports a function of this name
     monkeypatch.setattr(module, "FIGURES", {EXPERIMENT.name: DRAWING})
+
+
+@pytest.fixture(autouse=True)
+def registered(monkeypatch):
+    """A claim's cells are planned by the name of its experiment: here the name means the toy."""
+    experiments = {EXPERIMENT.name: EXPERIMENT}
+    monkeypatch.setattr("karat.study.lookup.EXPERIMENTS", experiments)
+    return experiments
 
 
 @pytest.fixture

@@ -10,6 +10,7 @@ from karat.report import ReportError, build
 from karat.study.drawing.picture import Picture
 from karat.study.drawing.style import new_figure
 from karat.study.experiment import cells
+from karat.study.hypothesis import is_so
 from karat.study.registry import PAPERS, STATEMENTS
 from karat.version import __version__
 
@@ -62,7 +63,7 @@ def test_pages_need_nothing_from_outside(toy, store, fill, tmp_path, read_page):
     fill("quick")
     build(store, tmp_path / "out", **toy.lists)
     names = {path.name for path in (tmp_path / "out").iterdir()}
-    assert names == {"index.html", *(f"{key}.html" for key in PAPERS)}
+    assert names == {"index.html", "trust.html", *(f"{key}.html" for key in PAPERS)}
     for path in (tmp_path / "out").iterdir():
         page = read_page(path)
         assert not re.search(r"https?:|@import|url\(", path.read_text(encoding="utf-8"))
@@ -113,7 +114,7 @@ class TestScale:
     def test_a_complete_small_scale_beats_a_large_one_just_begun(self, toy, store, fill, tmp_path, read_page):
         fill("tiny")
         fill("full", keep=lambda cell: cell.seed == 0)
-        assert "tiny · 2 seeds" in read_page(build(store, tmp_path / "out", **toy.lists)).text
+        assert "tiny · 3 seeds" in read_page(build(store, tmp_path / "out", **toy.lists)).text
 
     def test_the_largest_complete_scale_is_shown(self, toy, store, fill, tmp_path, read_page):
         fill("tiny")
@@ -133,11 +134,13 @@ class TestScale:
         text = read_page(build(store, tmp_path / "out", "full", **toy.lists)).text
         assert f"not run {len(STATEMENTS)}" in text
 
-    def test_further_seeds_of_the_same_settings_count(self, toy, store, fill, tmp_path, read_page):
+    def test_further_seeds_of_the_same_settings_do_not_count(self, toy, store, fill, tmp_path, read_page):
         fill("tiny")
         for cell in cells(toy.experiment, "tiny", seeds=5):
             store.put(toy.record(cell))
-        assert "tiny · 5 seeds" in read_page(build(store, tmp_path / "out", **toy.lists)).text
+        text = read_page(build(store, tmp_path / "out", **toy.lists)).text
+        assert "tiny · 3 seeds" in text
+        assert "0.151 [0.1485, 0.1535]" in text
 
     def test_a_check_that_makes_no_sense_there_is_not_judged(self, toy, store, fill, tmp_path, read_page):
         fill("tiny")
@@ -160,7 +163,7 @@ def test_experiments_of_others_are_listed(toy, store, tmp_path, read_page):
     assert "1 of 1" in text
 
 
-def test_hostile_strings_stay_text(toy, store, tmp_path, read_page):
+def test_hostile_strings_stay_text(toy, store, tmp_path, read_page, registered):
     attack = "<script>alert(1)</script>"
     breakout = '"><img src=x onerror=alert(1)>'
     for cell in cells(toy.experiment, "tiny", overrides={"label": attack + breakout}):
@@ -175,7 +178,13 @@ def test_hostile_strings_stay_text(toy, store, tmp_path, read_page):
     )
     for cell in cells(hostile, "quick"):
         store.put(toy.record(cell))
-    check = toy.check(reported=attack, reading=breakout, hypotheses=lambda config: [attack])
+    registered[hostile.name] = hostile
+    check = toy.check(
+        experiment=hostile,
+        reported=attack,
+        reading=breakout,
+        conditions=lambda config: [is_so(attack, False, breakout)],
+    )
     index = build(
         store, tmp_path / "out", checks={check.claim_id: check}, experiments={hostile.name: hostile}
     )
@@ -188,6 +197,8 @@ def test_hostile_strings_stay_text(toy, store, tmp_path, read_page):
         }
         assert not any(name.startswith("on") for _, name, _ in page.attributes)
         assert attack in page.text
+    assert "out of regime 1" in read_page(index).text
+    assert "<script>alert" not in (tmp_path / "out" / "trust.html").read_text(encoding="utf-8")
 
 
 def test_records_that_do_not_fit_a_figure_leave_a_note(toy, store, fill, tmp_path, read_page):

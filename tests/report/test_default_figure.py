@@ -28,7 +28,7 @@ def test_means_over_seeds_are_drawn_against_the_first_setting_that_varies(toy):
 
 def test_seeds_stand_side_by_side_where_nothing_varies(toy):
     (picture,) = default_figure(records_of(toy, "tiny"))
-    assert list(picture.figure.axes[0].lines[0].get_xdata()) == [0, 1]
+    assert list(picture.figure.axes[0].lines[0].get_xdata()) == [0, 1, 2]
     assert picture.caption.startswith("Every seed is a point.")
 
 

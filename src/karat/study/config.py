@@ -45,7 +45,13 @@ def config_from_json(kind: type, values: Mapping[str, Any]) -> Any:
 
 
 def require_setting(name: str, known: Mapping[str, Any], owner: str) -> None:
-    """Raise a ValueError that lists the known settings unless `name` is one of them."""
+    """Raise a ValueError that lists the known settings unless `name` is one of them.
+
+    Args:
+        name: of a setting, as somebody gave it.
+        known: setting -> its type.
+        owner: config or experiment named in the message.
+    """
     if name not in known:
         raise ValueError(f"`{owner}` has no setting `{name}`; its settings are {', '.join(known)}.")
 
@@ -103,7 +109,9 @@ def read(value: Any, hint: Any, name: str, owner: str, *, text: bool = False) ->
     Args:
         value: a typed value, its JSON form, or (with `text`) what a user typed.
         hint: type of the field.
-        name, owner: setting and experiment named in the message.
+        name: setting named in the message.
+        owner: config or experiment named in the message.
+        text: whether `value` is what a user typed, so that "1e3" is a number.
 
     >>> read("1e3", int, "d", "benign.sec5", text=True)
     1000

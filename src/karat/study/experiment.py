@@ -110,7 +110,13 @@ class Experiment(Generic[C, R]):
 
 @dataclass(frozen=True)
 class Cell:
-    """One config and one seed of an experiment, named by the experiment's name."""
+    """One config and one seed of an experiment, named by the experiment's name.
+
+    Args:
+        experiment: its name.
+        config: settings.
+        seed: of the cell's generator.
+    """
 
     experiment: str
     config: Any

@@ -27,7 +27,8 @@ def read_axis(text: str, hint: Any, name: str, owner: str) -> tuple[Any, ...]:
     Args:
         text: what a user typed.
         hint: type of the setting.
-        name, owner: setting and experiment, for messages.
+        name: setting, for messages.
+        owner: experiment, for messages.
 
     >>> read_axis("1000,2e3", int, "d", "benign.fig1")
     (1000, 2000)

@@ -31,7 +31,8 @@ class Record:
         status: `done`, `diverged` (also a result) or `failed` (computed again by the next run).
         values: what was measured, None where the experiment declares that there may be no number.
         error: one line when not done.
-        cpu_seconds, peak_memory_mb: cost of the cell.
+        cpu_seconds: processor time of the cell.
+        peak_memory_mb: largest memory of its process, 0 if unknown.
         version: of karat.
         source: hash of the source code that computed it, empty if unknown.
         environment: versions, threads, architecture.

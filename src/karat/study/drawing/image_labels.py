@@ -36,7 +36,13 @@ def patch(color: str, label: str) -> Patch:
 
 
 def mark(marker: str, label: str, **style: Any) -> Line2D:
-    """A marker without a line."""
+    """A marker without a line.
+
+    Args:
+        marker: its shape, as matplotlib names it.
+        label: of the legend.
+        style: further settings of `Line2D`, such as its colour.
+    """
     return Line2D([], [], marker=marker, linestyle="", label=label, **style)
 
 

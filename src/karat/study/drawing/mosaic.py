@@ -14,6 +14,7 @@ def signed(pictures: np.ndarray, share: float = 1.0) -> np.ndarray:
     """Weights or perturbations (n, C, H, W) as colours, zero being mid-grey, each on its own scale.
 
     Args:
+        pictures: (n, C, H, W).
         share: quantile of the absolute values that reaches full colour.
     """
     size = np.quantile(np.abs(pictures).reshape(len(pictures), -1), share, axis=1)
@@ -35,7 +36,14 @@ def tiled(pictures: np.ndarray, columns: int | None = None) -> np.ndarray:
 
 
 def show_rows(ax: Axes, rows: Mapping[str, np.ndarray], *, title: str = "", size: float = 8) -> None:
-    """Draw rows of pictures (n, C, H, W) under each other, all of one size, each named at its left."""
+    """Draw rows of pictures (n, C, H, W) under each other, all of one size, each named at its left.
+
+    Args:
+        ax: panel to draw in.
+        rows: name -> pictures (n, C, H, W).
+        title: of the panel.
+        size: of the font of the names, in points.
+    """
     sheets = [tiled(pictures) for pictures in rows.values()]
     width = max(sheet.shape[1] for sheet in sheets)
     height = sheets[0].shape[0]

@@ -16,7 +16,13 @@ R = TypeVar("R")
 
 
 class Picture(NamedTuple):
-    """A figure, its title and its caption."""
+    """A figure, its title and its caption.
+
+    Args:
+        title: of the figure.
+        caption: what a reader must know to understand it.
+        figure: what was drawn.
+    """
 
     title: str
     caption: str

@@ -28,10 +28,16 @@ def draw_series(
     """Mean over seeds with markers, and its Student band; logarithms are averaged on a logarithmic axis.
 
     Args:
+        ax: panel to draw in.
         x: (g,).
         table: (seeds, g), NaN and inf left out.
         label: of the legend.
+        color: of line, markers and band.
+        line: style of the line.
+        marker: shape of the markers.
         fill: solid or hollow markers.
+        band: whether the interval is drawn.
+        level: of the interval.
     """
     logarithmic = ax.get_yscale() == "log"
     values = np.where(np.isfinite(table) & ((table > 0) | (not logarithmic)), table, np.nan)
@@ -60,7 +66,15 @@ def draw_series(
 
 
 def power_guide(ax: Axes, x: np.ndarray, anchor: tuple[float, float], exponent: float, label: str) -> None:
-    """A dotted power law through a point."""
+    """A dotted power law through a point.
+
+    Args:
+        ax: panel to draw in.
+        x: (g,) the law is drawn from the smallest to the largest of them.
+        anchor: (x, y) of the point.
+        exponent: of the law.
+        label: of the legend.
+    """
     span = np.array([x.min(), x.max()], dtype=float)
     ax.plot(
         span,
@@ -79,7 +93,13 @@ def plain_ticks(ax: Axes, ticks: Sequence[float]) -> None:
 
 
 def round_ticks(ax: Axes, which: Literal["x", "y"] = "y", *, most: int = 6) -> None:
-    """Plain round numbers on a logarithmic axis whose own labels would be too few or overlap."""
+    """Plain round numbers on a logarithmic axis whose own labels would be too few or overlap.
+
+    Args:
+        ax: panel whose limits are set.
+        which: the axis that gets them.
+        most: largest number of ticks.
+    """
     low, high = ax.get_xlim() if which == "x" else ax.get_ylim()
     powers = [10.0**k for k in range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)]
     for steps in ((1, 1.5, 2, 3, 4, 5, 7), (1, 2, 3, 5, 7), (1, 2, 5), (1, 3), (1,)):

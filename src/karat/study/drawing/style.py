@@ -15,13 +15,27 @@ LINES = ("-", "--", "-.", ":")
 
 
 def new_figure(columns: int = 1, *, width: float = 3.5, height: float = 2.7) -> tuple[Figure, list[Axes]]:
-    """Return a figure with `columns` panels side by side, each `width` x `height` inches."""
+    """Return a figure with `columns` panels side by side, each `width` x `height` inches.
+
+    Args:
+        columns: number of panels.
+        width: of a panel, in inches.
+        height: of a panel, in inches.
+    """
     figure = Figure(figsize=(columns * width, height), layout="constrained")
     return figure, [figure.add_subplot(1, columns, column + 1) for column in range(columns)]
 
 
 def finish(ax: Axes, *, x: str, y: str, title: str = "", legend: bool = True) -> None:
-    """Label the axes and take away what is not data."""
+    """Label the axes and take away what is not data.
+
+    Args:
+        ax: panel that was drawn.
+        x: label of the horizontal axis.
+        y: label of the vertical axis.
+        title: of the panel.
+        legend: whether there is one, if anything drawn has a label.
+    """
     ax.set_xlabel(x, color=INK)
     ax.set_ylabel(y, color=INK)
     ax.set_title(title, loc="left", fontsize=10, fontweight="bold", color=INK)
@@ -60,10 +74,12 @@ def curve_with_band(
     positive; values that are not finite (or not positive there) are left out point by point.
 
     Args:
+        ax: panel to draw in.
         x: (g,) grid.
         curves: (seeds, g).
         label: of the legend.
         index: which colour and line of the style.
+        level: of the interval.
     """
     logarithmic = ax.get_yscale() == "log"
     table = np.asarray(curves, dtype=float).reshape(-1, len(x))
@@ -79,6 +95,7 @@ def fit_to_seeds(ax: Axes, curves: Sequence[Sequence[float]], *, bottom: float |
     """Show the range of the seeds themselves; the band of two or three seeds may leave the panel.
 
     Args:
+        ax: panel that was drawn.
         curves: all that was drawn, one row per seed and line.
         bottom: lower end of a linear axis.
     """
