@@ -111,14 +111,6 @@ def figures(monkeypatch):
     monkeypatch.setattr(module, "FIGURES", {EXPERIMENT.name: DRAWING})
 
 
-@pytest.fixture(autouse=True)
-def registered(monkeypatch):
-    """A claim's cells are planned by the name of its experiment: here the name means the toy."""
-    experiments = {EXPERIMENT.name: EXPERIMENT}
-    monkeypatch.setattr("karat.study.lookup.EXPERIMENTS", experiments)
-    return experiments
-
-
 @pytest.fixture
 def store(tmp_path):
     with Store(tmp_path / "store.sqlite") as opened:

@@ -8,7 +8,6 @@ from karat.study.check import Check
 from karat.study.config import hints
 from karat.study.control import Control
 from karat.study.experiment import Cell, cells
-from karat.study.lookup import find_experiment
 from karat.study.record import Record
 
 
@@ -89,7 +88,7 @@ def check_cells(
         listed = ", ".join(check.scales)
         raise ValueError(f"`{check.claim_id}` has no scale `{scale}`; its scales are {listed}.")
     given = dict(overrides or {})
-    experiments = [find_experiment(name) for name in check.names]
+    experiments = [check.experiment, *check.beside]
     known = [hints(experiment.preset(scale).config) for experiment in experiments]
     shared = [{name: given[name] for name in given if name in settings} for settings in known]
     # A setting that none of them knows goes to the first, whose complaint names it.
