@@ -66,7 +66,8 @@ def hidden(runs: Sequence[MethodRun]) -> Finding:
 SKIPPED = Control(
     name="no second step",
     removes="training",
-    settings={**SMALL_WORLD, "n": 10_000, "methods": (), "second_step": "skipped"},
+    settings={"second_step": "skipped"},
+    cheap={**SMALL_WORLD, "n": 10_000, "methods": ()},
     why="Neurons after one step are not improved by a second one.",
 )
 

@@ -174,7 +174,8 @@ CHECKS = (
             Control(
                 name="no ball",
                 removes="ball",
-                settings={"C0": math.inf, "m": 200, "n": 100, "n_test": 60, "lr": 0.3},
+                settings={"C0": math.inf},
+                cheap={"m": 200, "n": 100, "n_test": 60, "lr": 0.3},
                 why="Without the projection nets withstand radii that do not shrink with d.",
             ),
         ),

@@ -156,11 +156,12 @@ _REPORTED = "flip ~ d^(-1/2), gradient ~ d^(1/2), step ~ d^(-1)"
 CHEAP: Mapping[str, Any] = {"m": 200, "n_test": 60, "max_steps": 400, "C0": (10.0,)}
 
 
-def _short_rows(**settings: Any) -> Control:
+def _short_rows(**cheap: Any) -> Control:
     return Control(
         name="short rows",
         removes="structure",
-        settings={**CHEAP, "rows": "unit", **settings},
+        settings={"rows": "unit"},
+        cheap={**CHEAP, **cheap},
         why="A start whose rows have length 1 at every d has a gradient of order 1.",
     )
 
@@ -168,7 +169,8 @@ def _short_rows(**settings: Any) -> Control:
 NO_TRAINING = Control(
     name="no training",
     removes="training",
-    settings={**CHEAP, "lr": 1e-9, "max_steps": 1},
+    settings={"lr": 1e-9, "max_steps": 1},
+    cheap=CHEAP,
     why="An untrained net errs on half of the images and never leaves its ball.",
 )
 CHECKS = (

@@ -19,6 +19,7 @@ def robust_accuracy(run: TrainedRun) -> float:
 NO_TRAINING = Control(
     name="no training",
     removes="training",
-    settings={"lr": 1e-9, "epochs": 1, "m": 100, "n": 40, "n_test": 60},
+    settings={"lr": 1e-9, "epochs": 1},
+    cheap={"m": 100, "n": 40, "n_test": 60},
     why="Untrained nets are right on half of the images and robust nowhere.",
 )

@@ -144,7 +144,8 @@ def _sets(share: float) -> tuple[OddNetConfig, LotteryResult]:
 _NO_TRAINING = Control(
     name="no training",
     removes="training",
-    settings={**SMALL_NET, "clean_steps": 0},
+    settings={"clean_steps": 0},
+    cheap=SMALL_NET,
     why="Before training every neuron leans on many features, and none has won.",
 )
 CHECKS = (

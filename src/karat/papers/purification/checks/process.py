@@ -172,13 +172,15 @@ def _drift_cells(**values: Any) -> list[tuple[StepConfig, DriftResult]]:
 _PURE_UNTRAINED = Control(
     name="no training",
     removes="training",
-    settings={**CHEAP, "clean_steps": 0},
+    settings={"clean_steps": 0},
+    cheap=CHEAP,
     why="Pure features themselves have no mixture.",
 )
 _RANDOM_STEPS = Control(
     name="random labels",
     removes="labels",
-    settings={"step_labels": "random", "d": 50, "k": 7, "batch": 512, "sigma_x": 0.05},
+    settings={"step_labels": "random"},
+    cheap={"d": 50, "k": 7, "batch": 512, "sigma_x": 0.05},
     why="A step on labels of a coin does not push <w_i, M w*> by what the true labels promise.",
 )
 
@@ -205,7 +207,8 @@ CHECKS = (
             Control(
                 name="no training",
                 removes="training",
-                settings={**SMALL_NET, "clean_steps": 0, "robust_steps": 0},
+                settings={"clean_steps": 0, "robust_steps": 0},
+                cheap=SMALL_NET,
                 why="Pure features themselves have no mixture.",
             ),
         ),
@@ -235,7 +238,8 @@ CHECKS = (
             Control(
                 name="no training",
                 removes="training",
-                settings={"clean_steps": 0, "batch": 256},
+                settings={"clean_steps": 0},
+                cheap={"batch": 256},
                 why="At the start the sum over sure winners has no factor k, let alone one of order one.",
             ),
         ),
