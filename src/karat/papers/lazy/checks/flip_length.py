@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from karat.papers.lazy.checks.made_up import flip_runs
@@ -173,6 +174,13 @@ NO_TRAINING = Control(
     cheap=CHEAP,
     why="An untrained net errs on half of the images and never leaves its ball.",
 )
+_NEVER_LEFT = replace(
+    NO_TRAINING,
+    cheap={**CHEAP, "C0": (2.0, 4.0)},
+    why="An untrained net leaves no ball: there are no two balls between which anything could grow.",
+    unanswered=True,
+)
+
 CHECKS = (
     Check(
         claim_id="lazy.fig5",
@@ -180,7 +188,7 @@ CHECKS = (
         evaluate=_by_width,
         satisfied=flip_runs(),
         violated=flip_runs((0.0, 0.5, -1.0)),
-        controls=(_short_rows(),),
+        controls=(_short_rows(m=2000, C0=(5.0,)),),
         reported=_REPORTED,
         reading=_READING,
         headline=True,
@@ -191,7 +199,7 @@ CHECKS = (
         evaluate=_by_ball,
         satisfied=flip_runs(),
         violated=flip_runs((-0.5, 0.5, 0.0)),
-        controls=(_short_rows(),),
+        controls=(_short_rows(m=2000, C0=(5.0,)),),
         reported=_REPORTED,
         reading=_READING
         + " C0 above 10 at the smallest width (the paper: m = 1e5; the widths of fig5 are at C0 = 10).",
@@ -222,7 +230,7 @@ CHECKS = (
         evaluate=_growth,
         satisfied=flip_runs(growth=1.2),
         violated=flip_runs(growth=0.9),
-        controls=(NO_TRAINING,),
+        controls=(_NEVER_LEFT,),
         reported="both increase",
         reading="From the smallest to the largest ball that a net left, in the logarithm, averaged over the "
         "nets of a seed.",

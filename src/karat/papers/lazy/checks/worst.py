@@ -174,7 +174,7 @@ CHECKS = (
                 name="short rows",
                 removes="structure",
                 settings={"rows": "unit"},
-                cheap={**_CHEAP, "C0": 10.0, "d": 100},
+                cheap={**_CHEAP, "C0": 10.0, "d": 784},
                 why="A start whose gradient does not grow with d is cancelled by the ball.",
             ),
         ),
