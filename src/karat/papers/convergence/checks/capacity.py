@@ -146,7 +146,7 @@ CHECKS = (
                 name="no attack",
                 removes="attack",
                 settings={"share": 0.0},
-                cheap={"n": 4, "widths": (1, 2, 3, 4, 6, 8), "restarts": 4, "steps": 100},
+                cheap={"n": 4, "widths": (1, 2, 3, 4, 6, 8, 12, 16), "restarts": 4, "steps": 100},
                 why="without a radius robust interpolation is ordinary interpolation",
             ),
         ),

@@ -139,7 +139,7 @@ UPHILL = Control(
     name="wrong sign",
     removes="sign",
     settings={"direction": "up"},
-    cheap={"data": "apart", "m": 128, "steps": 100},
+    cheap={"data": "apart", "n": 6, "m": 256, "steps": 1000},
     why="steps up the loss never come below that of the start",
 )
 

@@ -178,7 +178,6 @@ CHECKS = (
                 name="opposite antipodes",
                 removes="labels",
                 settings={"antipodes": "opposite"},
-                cheap={"n": 8, "rings": 16},
                 why="these kernels hold linear and even functions only; opposite labels at x and -x are odd",
             ),
         ),

@@ -156,7 +156,7 @@ CHECKS = (
                 name="no pairs",
                 removes="structure",
                 settings={"start": "gaussian"},
-                cheap={**_SMALL, "C0": 8.0, "padded_from": 10},
+                cheap={**_SMALL, "C0": 8.0, "padded_from": 7},
                 why="an unpaired start keeps its gradient of sqrt(d/2)",
             ),
         ),
