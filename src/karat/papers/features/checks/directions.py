@@ -114,7 +114,7 @@ CHECKS = (
         satisfied=examples((INTERVAL, _ALIGNED)),
         violated=examples((INTERVAL, _TURNED_AWAY)),
         controls=(
-            collapsed(PERMUTED, weighted=False, **INTERVAL_WORLD),
+            collapsed(PERMUTED, weighted=False, n=10_000, **INTERVAL_WORLD, **_TURNED),
             collapsed(SKIPPED, weighted=False, **INTERVAL_WORLD),
         ),
         reported="clusters at +- the relevant sum",

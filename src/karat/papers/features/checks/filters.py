@@ -89,7 +89,7 @@ UNTRAINED_FILTERS = Control(
     name="no training",
     removes="training",
     settings={"lr": STILL, "epochs": 1},
-    cheap={"n": 100, "batch_size": 50, "side": 8, "m": 8, "source": "digits"},
+    cheap={"n": 100, "batch_size": 50, "side": 8, "source": "digits"},
     why="Random filters picked in the same way are no clusters.",
 )
 

@@ -142,7 +142,7 @@ TOLD_RF = Control(
     name="features that know A",
     removes="formula",
     settings={"fixed_features": "told"},
-    cheap={**_SMALL_FLOORS, "n": 5000, "pairs": 10, "methods": ("rf",), "lr_rf": (0.1, 1.0)},
+    cheap={**_SMALL_FLOORS, "n": 5000, "methods": ("rf",), "lr_rf": (0.1, 1.0)},
     why="The floor is for features fixed before the data; steps of the count of relevant ones go below it.",
 )
 LINEAR_LABELS = Control(
@@ -159,7 +159,7 @@ IDLE_KERNEL = Control(
     name="zero function",
     removes="learner",
     settings={"ridges": (1e12,)},
-    cheap={"n": 200},
+    cheap={"n": 1000},
     why="A ridge without measure leaves the zero function, which never learned.",
 )
 
@@ -167,7 +167,7 @@ RELEVANT_KERNEL = Control(
     name="kernel of the relevant patterns",
     removes="formula",
     settings={"sees": "relevant", "bandwidth": 0.05},
-    cheap={"n": 600},
+    cheap={"n": 1000},
     why="A kernel that knows A is not fixed before the data and goes below the floor.",
 )
 

@@ -85,7 +85,7 @@ UNTRAINED_CUBE = Control(
     name="no training",
     removes="training",
     settings={"lr": STILL, "epochs": 1},
-    cheap={"n": 400, "m": 200},
+    cheap={"n": 2000},
     why="Random directions are not within cosine 0.9 of every centre.",
 )
 
@@ -93,7 +93,7 @@ UNTRAINED_IMAGES = Control(
     name="no training",
     removes="training",
     settings={"lr": STILL, "epochs": 1},
-    cheap={"n": 300, "source": "digits", "pictures": False},
+    cheap={"n": 300, "pictures": False},
     why="Weights drawn at random have no opposite clusters.",
 )
 

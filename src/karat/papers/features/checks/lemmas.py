@@ -142,7 +142,7 @@ RANDOM_LABELS = Control(
     name="permuted labels",
     removes="labels",
     settings={"labels": "permuted"},
-    cheap={"p_o": 0.5, "n": 2000, "final": False, "n_program": 400},
+    cheap={"p_o": 0.5, "n": 2000, "pairs": 50, "final": False, "n_program": 400},
     why="No classifier on so few neurons computes labels in random order.",
 )
 

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -188,7 +189,9 @@ _RANDOM_LABELS = Control(
     removes="labels",
     settings={"step_labels": "random"},
     cheap={**_CHEAP, "clean_steps": 2},
-    why="Labels of a coin push no coordinate: what is left is sampling noise, which is not of order 1/d.",
+    why="Labels of a coin push no coordinate: what is left is sampling noise of either sign, which is not of "
+    "order 1/d and may follow no power law at all.",
+    unanswered=True,
 )
 _LARGE_START = Control(
     name="large start",
@@ -264,7 +267,7 @@ CHECKS = (
         conditions=lottery_conditions,
         satisfied=examples(_one_stop(coupling_spread=[0.01], grown=[10.0])),
         violated=examples(_one_stop(coupling_spread=[0.9], grown=[10.0])),
-        controls=(_NO_TRAINING,),
+        controls=(replace(_NO_TRAINING, why="At the start no winner has grown.", unanswered=True),),
         reading="The mean over winners, relative to their growth; the constant of O(.) is taken as 1.",
     ),
     Check(

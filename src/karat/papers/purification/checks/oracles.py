@@ -143,7 +143,7 @@ CHECKS = (
                 name="radius 1/sqrt(k)",
                 removes="ball",
                 settings={"power": 0.5},
-                cheap={"n": 500},
+                cheap={"n": 1000},
                 why="A radius of the order of the codes themselves wakes and silences coordinates at will.",
             ),
         ),

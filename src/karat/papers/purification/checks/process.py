@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from karat.papers.purification.bounds_hypotheses import late
-from karat.papers.purification.checks.controls import CHEAP, SMALL_NET
+from karat.papers.purification.checks.controls import CHEAP
 from karat.papers.purification.checks.made_up import made_up
 from karat.papers.purification.checks.readings import (
     FACTOR,
@@ -174,7 +174,8 @@ _PURE_UNTRAINED = Control(
     removes="training",
     settings={"clean_steps": 0},
     cheap=CHEAP,
-    why="Pure features themselves have no mixture.",
+    why="Pure features themselves have no mixture, and numbers that are all 0 follow no power law.",
+    unanswered=True,
 )
 _RANDOM_STEPS = Control(
     name="random labels",
@@ -208,7 +209,7 @@ CHECKS = (
                 name="no training",
                 removes="training",
                 settings={"clean_steps": 0, "robust_steps": 0},
-                cheap=SMALL_NET,
+                cheap={**CHEAP, "d": 100, "k": 9},
                 why="Pure features themselves have no mixture.",
             ),
         ),
