@@ -163,7 +163,8 @@ def _widths(result: DeepResult) -> list[DeepRun]:
 _SHRUNK = Control(
     name="shrunk input layer",
     removes="scale",
-    settings={"input_variance": 2e-6, "m": 32, "depth": 1, "steps": 1},
+    settings={"input_variance": 2e-6},
+    cheap={"m": 32, "depth": 1, "steps": 1},
     why="all layers are a thousand times shorter",
 )
 
@@ -179,7 +180,8 @@ CHECKS = (
             Control(
                 name="no training",
                 removes="training",
-                settings={"steps": 1, "m": 64, "depth": 1, "attack": "worst"},
+                settings={"steps": 1},
+                cheap={"m": 64, "depth": 1, "attack": "worst"},
                 why="the only loss on the way is that of the start, whose gap exceeds the target",
             ),
         ),
@@ -220,7 +222,8 @@ CHECKS = (
             Control(
                 name="no change of W_1",
                 removes="formula",
-                settings={"shift": "none", "depth": 1, "steps": 1},
+                settings={"shift": "none"},
+                cheap={"depth": 1, "steps": 1},
                 why="the net at the unshifted input is another one",
             ),
         ),

@@ -159,7 +159,8 @@ CHECKS = (
             Control(
                 name="another kernel",
                 removes="formula",
-                settings={"activation": "relu", "closed_form": "smoothed_relu", "cover": 0},
+                settings={"closed_form": "smoothed_relu"},
+                cheap={"activation": "relu", "cover": 0},
                 why="the closed form of the smoothed ReLU is not that of the ReLU",
             ),
         ),
@@ -176,7 +177,7 @@ CHECKS = (
             Control(
                 name="opposite antipodes",
                 removes="labels",
-                settings={"antipodes": "opposite", "n": 8, "rings": 16},
+                settings={"antipodes": "opposite"},
                 why="these kernels hold linear and even functions only; opposite labels at x and -x are odd",
             ),
         ),
@@ -193,7 +194,8 @@ CHECKS = (
             Control(
                 name="lifted points",
                 removes="structure",
-                settings={"activation": "quadratic_relu", "lift": True, "antipodes": "same"},
+                settings={"lift": True},
+                cheap={"activation": "quadratic_relu", "antipodes": "same"},
                 why="degrees belong to the kernel, not to the points: what is missing stays missing",
             ),
         ),
@@ -210,7 +212,8 @@ CHECKS = (
             Control(
                 name="lifted points",
                 removes="structure",
-                settings={"activation": "quadratic_relu", "lift": True, "antipodes": "same"},
+                settings={"lift": True},
+                cheap={"activation": "quadratic_relu", "antipodes": "same"},
                 why="degrees belong to the kernel, not to the points: what is missing stays missing",
             ),
         ),

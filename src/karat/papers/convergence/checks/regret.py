@@ -133,7 +133,8 @@ def _constant(run: TwoLayerRun) -> float:
 UPHILL = Control(
     name="wrong sign",
     removes="sign",
-    settings={"direction": "up", "attack": "worst"},
+    settings={"direction": "up"},
+    cheap={"attack": "worst"},
     why="steps up the loss lead away from W_* and never come below the loss of the start",
 )
 

@@ -77,7 +77,8 @@ def _paper_descent(config: DescentConfig) -> list[Condition]:
 UNTRAINED_SIZES = Control(
     name="no training",
     removes="training",
-    settings={"source": "digits", "lr": STILL, "epochs": 1, "n": 300},
+    settings={"lr": STILL, "epochs": 1},
+    cheap={"source": "digits", "n": 300},
     why="Nets that never learn have no best size.",
 )
 

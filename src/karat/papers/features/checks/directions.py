@@ -66,7 +66,8 @@ def hidden(runs: Sequence[MethodRun]) -> Finding:
 SKIPPED = Control(
     name="no second step",
     removes="training",
-    settings={**SMALL_WORLD, "n": 10_000, "methods": (), "second_step": "skipped"},
+    settings={"second_step": "skipped"},
+    cheap={**SMALL_WORLD, "n": 10_000, "methods": ()},
     why="Neurons after one step are not improved by a second one.",
 )
 
@@ -113,7 +114,7 @@ CHECKS = (
         satisfied=examples((INTERVAL, _ALIGNED)),
         violated=examples((INTERVAL, _TURNED_AWAY)),
         controls=(
-            collapsed(PERMUTED, weighted=False, **INTERVAL_WORLD),
+            collapsed(PERMUTED, weighted=False, n=10_000, **INTERVAL_WORLD, **_TURNED),
             collapsed(SKIPPED, weighted=False, **INTERVAL_WORLD),
         ),
         reported="clusters at +- the relevant sum",

@@ -88,7 +88,8 @@ def _paper_filters(config: FiltersConfig) -> list[Condition]:
 UNTRAINED_FILTERS = Control(
     name="no training",
     removes="training",
-    settings={"lr": STILL, "epochs": 1, "n": 100, "batch_size": 50, "side": 8, "m": 8, "source": "digits"},
+    settings={"lr": STILL, "epochs": 1},
+    cheap={"n": 100, "batch_size": 50, "side": 8, "source": "digits"},
     why="Random filters picked in the same way are no clusters.",
 )
 
@@ -96,7 +97,8 @@ UNTRAINED_FILTERS = Control(
 SHUFFLED_FILTERS = Control(
     name="permuted labels",
     removes="labels",
-    settings={"labels": "permuted", "n": 300, "batch_size": 20, "epochs": 2, "side": 8, "source": "digits"},
+    settings={"labels": "permuted"},
+    cheap={"n": 300, "batch_size": 20, "epochs": 2, "side": 8, "source": "digits"},
     why="Gradients of labels in random order have no direction in common.",
 )
 

@@ -133,27 +133,23 @@ _SMALL_FLOORS = {"k": 9, "D": 144, "d": 144, "n_test": 2000, "n_validation": 100
 IDLE_RF = Control(
     name="zero function",
     removes="learner",
-    settings={**_SMALL_FLOORS, "n": 2000, "methods": ("rf",), "lr_rf": (0.0,)},
+    settings={"lr_rf": (0.0,)},
+    cheap={**_SMALL_FLOORS, "n": 2000, "methods": ("rf",)},
     why="A floor under a function that never learned says nothing about fixed features.",
 )
 
 TOLD_RF = Control(
     name="features that know A",
     removes="formula",
-    settings={
-        **_SMALL_FLOORS,
-        "n": 5000,
-        "pairs": 10,
-        "methods": ("rf",),
-        "fixed_features": "told",
-        "lr_rf": (0.1, 1.0),
-    },
+    settings={"fixed_features": "told"},
+    cheap={**_SMALL_FLOORS, "n": 5000, "methods": ("rf",), "lr_rf": (0.1, 1.0)},
     why="The floor is for features fixed before the data; steps of the count of relevant ones go below it.",
 )
 LINEAR_LABELS = Control(
     name="majority labels",
     removes="labels",
-    settings={"task": "majority", "n": 5000, "methods": ("rf_unstructured",), "lr_rf": (0.1,), "steps": 10},
+    settings={"task": "majority"},
+    cheap={"n": 5000, "methods": ("rf_unstructured",), "lr_rf": (0.1,), "steps": 10},
     why="A label that is a majority, no parity, correlates with random features.",
 )
 
@@ -162,14 +158,16 @@ _KERNEL = KernelConfig(d=100, D=100, k=5, n=1500, pairs=1, steps=3, methods=())
 IDLE_KERNEL = Control(
     name="zero function",
     removes="learner",
-    settings={"ridges": (1e12,), "n": 200},
+    settings={"ridges": (1e12,)},
+    cheap={"n": 1000},
     why="A ridge without measure leaves the zero function, which never learned.",
 )
 
 RELEVANT_KERNEL = Control(
     name="kernel of the relevant patterns",
     removes="formula",
-    settings={"sees": "relevant", "bandwidth": 0.05, "n": 600},
+    settings={"sees": "relevant", "bandwidth": 0.05},
+    cheap={"n": 1000},
     why="A kernel that knows A is not fixed before the data and goes below the floor.",
 )
 

@@ -84,14 +84,16 @@ STILL = 1e-12
 UNTRAINED_CUBE = Control(
     name="no training",
     removes="training",
-    settings={"lr": STILL, "epochs": 1, "n": 400, "m": 200},
+    settings={"lr": STILL, "epochs": 1},
+    cheap={"n": 2000},
     why="Random directions are not within cosine 0.9 of every centre.",
 )
 
 UNTRAINED_IMAGES = Control(
     name="no training",
     removes="training",
-    settings={"lr": STILL, "epochs": 1, "n": 300, "source": "digits", "pictures": False},
+    settings={"lr": STILL, "epochs": 1},
+    cheap={"n": 300, "pictures": False},
     why="Weights drawn at random have no opposite clusters.",
 )
 

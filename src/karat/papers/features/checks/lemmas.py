@@ -133,21 +133,24 @@ def _lemma24(config: LearningConfig) -> list[Condition]:
 NO_LABELS = Control(
     name="permuted labels",
     removes="labels",
-    settings={"labels": "permuted", "n": 2000},
+    settings={"labels": "permuted"},
+    cheap={"n": 2000},
     why="The explicit net computes the label, which is not the label of another input.",
 )
 
 RANDOM_LABELS = Control(
     name="permuted labels",
     removes="labels",
-    settings={"labels": "permuted", "p_o": 0.5, "n": 2000, "final": False, "pairs": 150, "n_program": 400},
+    settings={"labels": "permuted"},
+    cheap={"p_o": 0.5, "n": 2000, "pairs": 50, "final": False, "n_program": 400},
     why="No classifier on so few neurons computes labels in random order.",
 )
 
 TWO_RATES = Control(
     name="a large second rate",
     removes="scale",
-    settings={"lr_a": (1000.0,), "momentum": 0.95, "n": 2000},
+    settings={"lr_a": (1000.0,), "momentum": 0.95},
+    cheap={"n": 2000},
     why="The bound is for one small rate; output weights that grow quickly drag the neurons along.",
 )
 

@@ -52,7 +52,8 @@ def _repaired_advantage(run: QueriesRun) -> float:
 TOLD = Control(
     name="learner told the answer",
     removes="learner",
-    settings={"learner": "told", "D": 60},
+    settings={"learner": "told"},
+    cheap={"D": 60},
     why="Who knows A and P needs no query: the bound must not hold for such a learner.",
 )
 

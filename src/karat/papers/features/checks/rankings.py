@@ -111,7 +111,8 @@ def _mean_lead(run: MethodRun, first: Method, second: Method) -> float:
 IDLE = Control(
     name="untrained fixed features",
     removes="learner",
-    settings={**SMALL_WORLD, "lr_ntk": (0.0,), "lr_rf": (0.0,)},
+    settings={"lr_ntk": (0.0,), "lr_rf": (0.0,)},
+    cheap=SMALL_WORLD,
     why="A lead over methods that never learned is none.",
 )
 

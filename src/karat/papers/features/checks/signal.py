@@ -126,21 +126,24 @@ _SMALL = {"d": 100, "D": 100, "n": 10_000, "pairs": 30}
 SHUFFLED = Control(
     name="permuted labels",
     removes="labels",
-    settings={"labels": "permuted", "p_o": 0.5, "pairs": 20},
+    settings={"labels": "permuted"},
+    cheap={"p_o": 0.5, "pairs": 20},
     why="Labels in random order have no correlation with any pattern.",
 )
 
 WRONG_SIGN = Control(
     name="feature steps ascend",
     removes="sign",
-    settings={"gradient": "ascent", "p_o": 0.5, "pairs": 20},
+    settings={"gradient": "ascent"},
+    cheap={"p_o": 0.5, "pairs": 20},
     why="Both steps go up the loss: every component has the wrong sign.",
 )
 
 NO_SECOND = Control(
     name="no second step",
     removes="training",
-    settings={"second_step": "skipped", "p_o": 0.5, **_SMALL},
+    settings={"second_step": "skipped"},
+    cheap={"p_o": 0.5, **_SMALL},
     why="Without a second step nothing improves.",
 )
 

@@ -134,33 +134,26 @@ _SHORT = {"source": "digits", "n": 300, "n_test": 300, "evaluations": 2}
 UNTRAINED = Control(
     name="no training",
     removes="training",
-    settings={**_SHORT, "lr": STILL, "steps": 2, "teacher_steps": 2},
+    settings={"lr": STILL, "steps": 2, "teacher_steps": 2},
+    cheap=_SHORT,
     why="Students that never learn agree with the teacher on neither part.",
 )
 
 FEW_INPUTS = Control(
     name="few inputs",
     removes="scale",
-    settings={
-        "source": "digits",
-        "n": 500,
-        "steps": 100,
-        "teacher_steps": 200,
-        "n_test": 500,
-        "evaluations": 2,
-    },
+    settings={"n": 500},
+    cheap={"source": "digits", "steps": 100, "teacher_steps": 200, "n_test": 500, "evaluations": 2},
     why="So few Gaussians cannot be learned, which opens a gap that is not one of structure.",
 )
 
 UNTRAINED_RESNET = Control(
     name="no training",
     removes="training",
-    settings={
-        **_SHORT, "n": 60, "lr": STILL, "steps": 2, "teacher_steps": 2, "side": 8, "students": (4,),
-        "alpha": 0.5,
-    },
+    settings={"lr": STILL, "steps": 2, "teacher_steps": 2},
+    cheap={**_SHORT, "n": 60, "side": 8, "students": (4,), "alpha": 0.5},
     why="Students that never learn agree with the teacher on neither part.",
-)  # fmt: skip
+)
 
 
 def _students(lead9: float, lead50: float, **settings: Any) -> tuple[StudentsConfig, StudentsResult]:

@@ -2,12 +2,13 @@
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Literal
 
 from karat.papers.lazy.bounds import CONSTANTS
 from karat.papers.lazy.checks.made_up import trained_runs
 from karat.papers.lazy.checks.powers import LARGE_D, QUARTER
-from karat.papers.lazy.checks.trained import NO_TRAINING, TrainedRun, robust_accuracy
+from karat.papers.lazy.checks.trained import NO_THRESHOLD, NO_TRAINING, TrainedRun, robust_accuracy
 from karat.papers.lazy.experiments.adversarial import MOVEMENT, RADIUS
 from karat.study.check import Check
 from karat.study.control import Control
@@ -162,6 +163,8 @@ def _rising(middle: Callable[[int], float]) -> list[TrainedRun]:
     )
 
 
+_SMALL = {"m": 100, "n": 40, "n_test": 60}
+
 CHECKS = (
     Check(
         claim_id="lazy.fig4.radius",
@@ -170,11 +173,12 @@ CHECKS = (
         satisfied=_falling(lambda side: 4.0),
         violated=_falling(lambda side: 0.3 * side),
         controls=(
-            NO_TRAINING,
+            replace(NO_THRESHOLD, cheap=_SMALL),
             Control(
                 name="no ball",
                 removes="ball",
-                settings={"C0": math.inf, "m": 200, "n": 100, "n_test": 60, "lr": 0.3},
+                settings={"C0": math.inf},
+                cheap={**_SMALL, "lr": 0.3},
                 why="Without the projection nets withstand radii that do not shrink with d.",
             ),
         ),
@@ -188,7 +192,7 @@ CHECKS = (
         evaluate=_radius_constant,
         satisfied=_falling(lambda side: 5.0),
         violated=_falling(lambda side: 2.0),
-        controls=(NO_TRAINING,),
+        controls=(replace(NO_THRESHOLD, cheap=_SMALL),),
         reported=CONSTANTS["radius"],
         reading="The printed 5/sqrt d read as the place of the drop, where robust accuracy is 50 %, from "
         "d = 100 on; sharp read as: from 80 % to 5 % within a factor 1.5 of the radius.",
@@ -199,7 +203,7 @@ CHECKS = (
         evaluate=_movement_exponent,
         satisfied=_rising(lambda m: 25.0),
         violated=_rising(lambda m: math.sqrt(m)),
-        controls=(NO_TRAINING,),
+        controls=(NO_THRESHOLD,),
         reported="~ 1/sqrt m",
         reading="Movement V at which robust accuracy crosses 50 %.",
         headline=True,

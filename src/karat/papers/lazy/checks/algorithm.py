@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 from karat.papers.lazy.checks.made_up import trained_runs
 from karat.papers.lazy.checks.trained import NO_TRAINING, TrainedRun, robust_accuracy
@@ -84,7 +85,7 @@ CHECKS = (
         evaluate=_beyond,
         satisfied=_free(0.98),
         violated=_free(0.3),
-        controls=(NO_TRAINING,),
+        controls=(replace(NO_TRAINING, cheap={"side": 28, "c": 3.5, "m": 400, "n": 100, "n_test": 60}),),
         reading="The same training without projection, at a radius where the ball is an obstacle. Success is "
         "a robust accuracy of 0.9, and it must be a gain over the ball.",
     ),

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from karat.papers.lazy.checks.made_up import flip_runs
@@ -156,11 +157,12 @@ _REPORTED = "flip ~ d^(-1/2), gradient ~ d^(1/2), step ~ d^(-1)"
 CHEAP: Mapping[str, Any] = {"m": 200, "n_test": 60, "max_steps": 400, "C0": (10.0,)}
 
 
-def _short_rows(**settings: Any) -> Control:
+def _short_rows(**cheap: Any) -> Control:
     return Control(
         name="short rows",
         removes="structure",
-        settings={**CHEAP, "rows": "unit", **settings},
+        settings={"rows": "unit"},
+        cheap={**CHEAP, **cheap},
         why="A start whose rows have length 1 at every d has a gradient of order 1.",
     )
 
@@ -168,9 +170,17 @@ def _short_rows(**settings: Any) -> Control:
 NO_TRAINING = Control(
     name="no training",
     removes="training",
-    settings={**CHEAP, "lr": 1e-9, "max_steps": 1},
+    settings={"lr": 1e-9, "max_steps": 1},
+    cheap=CHEAP,
     why="An untrained net errs on half of the images and never leaves its ball.",
 )
+_NEVER_LEFT = replace(
+    NO_TRAINING,
+    cheap={**CHEAP, "C0": (2.0, 4.0)},
+    why="An untrained net leaves no ball: there are no two balls between which anything could grow.",
+    unanswered=True,
+)
+
 CHECKS = (
     Check(
         claim_id="lazy.fig5",
@@ -178,7 +188,7 @@ CHECKS = (
         evaluate=_by_width,
         satisfied=flip_runs(),
         violated=flip_runs((0.0, 0.5, -1.0)),
-        controls=(_short_rows(),),
+        controls=(_short_rows(m=2000, C0=(5.0,)),),
         reported=_REPORTED,
         reading=_READING,
         headline=True,
@@ -189,7 +199,7 @@ CHECKS = (
         evaluate=_by_ball,
         satisfied=flip_runs(),
         violated=flip_runs((-0.5, 0.5, 0.0)),
-        controls=(_short_rows(),),
+        controls=(_short_rows(m=2000, C0=(5.0,)),),
         reported=_REPORTED,
         reading=_READING
         + " C0 above 10 at the smallest width (the paper: m = 1e5; the widths of fig5 are at C0 = 10).",
@@ -220,7 +230,7 @@ CHECKS = (
         evaluate=_growth,
         satisfied=flip_runs(growth=1.2),
         violated=flip_runs(growth=0.9),
-        controls=(NO_TRAINING,),
+        controls=(_NEVER_LEFT,),
         reported="both increase",
         reading="From the smallest to the largest ball that a net left, in the logarithm, averaged over the "
         "nets of a seed.",

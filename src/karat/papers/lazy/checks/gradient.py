@@ -102,7 +102,8 @@ _NO_CERTIFICATE = (
 _FAR = Control(
     name="farther points",
     removes="scale",
-    settings={**CHEAP, "reach": 4.0},
+    settings={"reach": 4.0},
+    cheap=CHEAP,
     why="Points four times as far away change more gates than the bound counts.",
 )
 

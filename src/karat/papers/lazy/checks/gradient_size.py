@@ -144,7 +144,8 @@ _CHEAP = {"steps": 1, "gradients": 2, "points": 2}
 SHORT_ROWS = Control(
     name="short rows",
     removes="structure",
-    settings={**_CHEAP, "rows": "unit", "d": 784, "m": 1600, "C0": 1.0},
+    settings={"rows": "unit"},
+    cheap={**_CHEAP, "d": 784, "m": 1600, "C0": 1.0},
     why="A start with rows N(0, I/d) has a gradient of order 1.",
 )
 

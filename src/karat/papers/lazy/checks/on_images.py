@@ -80,7 +80,8 @@ def _test_error(runs: Sequence[FlipRun]) -> Finding:
 PERMUTED = Control(
     name="permuted labels",
     removes="labels",
-    settings={**CHEAP, "labels": "permuted"},
+    settings={"labels": "permuted"},
+    cheap=CHEAP,
     why="Labels that say nothing about the images leave nothing to be learned.",
 )
 

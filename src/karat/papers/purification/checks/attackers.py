@@ -103,10 +103,8 @@ def _trained(ratio: float, own_error: float) -> tuple[OddNetConfig, WeakAttacker
     return OddNetConfig(d=100, k=9), result
 
 
-_UNTRAINED_NETS = replace(NO_TRAINING, settings={**NO_TRAINING.settings, **SMALL_NET})
-_NO_ADVERSARIAL_TRAINING = replace(
-    NO_ADVERSARIAL_TRAINING, settings={**NO_ADVERSARIAL_TRAINING.settings, **SMALL_NET}
-)
+_UNTRAINED_NETS = replace(NO_TRAINING, cheap=SMALL_NET)
+_NO_ADVERSARIAL_TRAINING = replace(NO_ADVERSARIAL_TRAINING, cheap=SMALL_NET)
 
 CHECKS = (
     Check(
@@ -133,7 +131,8 @@ CHECKS = (
             Control(
                 name="no attack",
                 removes="attack",
-                settings={**SMALL_NET, "tau_factor": 0.0},
+                settings={"tau_factor": 0.0},
+                cheap=SMALL_NET,
                 why="Adversarial training without perturbations is clean training and builds the mixture.",
             ),
         ),

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from karat.papers.purification.checks.controls import NO_TRAINING
@@ -196,7 +197,13 @@ CHECKS = (
         conditions=data_conditions,
         satisfied=examples(*_mixtures(0.0)),
         violated=examples(*_mixtures(-1.0)),
-        controls=(NO_TRAINING,),
+        controls=(
+            replace(
+                NO_TRAINING,
+                why="Before training no neuron leans on one feature alone, so that none has a mixture.",
+                unanswered=True,
+            ),
+        ),
         reading="v is the mixture of neurons of one feature, in units of that feature's coefficient, along M "
         "w* where the text prints sum_j M_j; with high probability is read as on 95% of neurons and inputs. "
         "Both sizes as one constant over d, and at the largest d within log d and within a factor 2 of "

@@ -11,13 +11,15 @@ SMALL_NET = {**CHEAP, "d": 50, "k": 7}
 NO_TRAINING = Control(
     name="no training",
     removes="training",
-    settings={**CHEAP, "clean_steps": 0, "robust_steps": 0},
+    settings={"clean_steps": 0, "robust_steps": 0},
+    cheap=CHEAP,
     why="Before training neurons are random: they hold no feature and no mixture.",
 )
 
 NO_ADVERSARIAL_TRAINING = Control(
     name="no adversarial training",
     removes="training",
-    settings={**CHEAP, "robust_steps": 0},
+    settings={"robust_steps": 0},
+    cheap=CHEAP,
     why="The net of clean training itself is neither purer nor more robust.",
 )

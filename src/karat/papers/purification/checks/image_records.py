@@ -104,7 +104,13 @@ def without_training(experiment: Experiment[C, R], why: str, **sizes: Any) -> Co
         why: the statement should not hold there.
         sizes: other settings that the check needs, such as attackers.
     """
-    return _tiny_control(experiment, "no training", "training", why, lr=1e-9, robust_lr=1e-9, **sizes)
+    return Control(
+        name="no training",
+        removes="training",
+        settings={"lr": 1e-9, "robust_lr": 1e-9},
+        cheap=vars(experiment.preset("tiny").config) | sizes,
+        why=why,
+    )
 
 
 def without_attack(experiment: Experiment[C, R], why: str, **attack: Any) -> Control:
@@ -115,12 +121,13 @@ def without_attack(experiment: Experiment[C, R], why: str, **attack: Any) -> Con
         why: the statement should not hold there.
         attack: the setting that names the attackers.
     """
-    return _tiny_control(experiment, "no attack", "attack", why, **attack)
-
-
-def _tiny_control(experiment: Experiment[C, R], name: str, removes: Any, why: str, **changes: Any) -> Control:
-    settings = vars(experiment.preset("tiny").config) | changes
-    return Control(name=name, removes=removes, settings=settings, why=why)
+    return Control(
+        name="no attack",
+        removes="attack",
+        settings=attack,
+        cheap=vars(experiment.preset("tiny").config),
+        why=why,
+    )
 
 
 _LABELS = {

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -144,7 +144,8 @@ def _sets(share: float) -> tuple[OddNetConfig, LotteryResult]:
 _NO_TRAINING = Control(
     name="no training",
     removes="training",
-    settings={**SMALL_NET, "clean_steps": 0},
+    settings={"clean_steps": 0},
+    cheap=SMALL_NET,
     why="Before training every neuron leans on many features, and none has won.",
 )
 CHECKS = (
@@ -177,7 +178,9 @@ CHECKS = (
         conditions=lottery_conditions,
         satisfied=examples(_sets(1.0)),
         violated=examples(_sets(0.9)),
-        controls=(_NO_TRAINING,),
+        controls=(
+            replace(_NO_TRAINING, why="A net that takes no step passes through no phase.", unanswered=True),
+        ),
         reading=f"{TIMES} beta = 1/(sqrt(k) Xi2^10), where the text prints one root over both.",
     ),
 )

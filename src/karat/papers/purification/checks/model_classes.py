@@ -77,7 +77,8 @@ def _cell(names: Sequence[str], robust: float) -> tuple[ModelClassesConfig, Mode
 _NO_BALL = Control(
     name="no ball",
     removes="ball",
-    settings={
+    settings={"tau_factor": 0.0},
+    cheap={
         "d": 30,
         "k": 5,
         "batch": 256,
@@ -87,7 +88,6 @@ _NO_BALL = Control(
         "n_test": 200,
         "n_attack": 100,
         "pgd_steps": 3,
-        "tau_factor": 0.0,
     },
     why="Without perturbations these models learn the labels: that they err is the attack's doing.",
 )

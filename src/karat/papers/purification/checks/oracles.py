@@ -122,7 +122,8 @@ CHECKS = (
             Control(
                 name="a random classifier",
                 removes="learner",
-                settings={"direction": "random", "n": 500},
+                settings={"direction": "random"},
+                cheap={"n": 500},
                 why="A random direction is at a distance of order 1/sqrt(d), too, but never classifies.",
             ),
         ),
@@ -141,7 +142,8 @@ CHECKS = (
             Control(
                 name="radius 1/sqrt(k)",
                 removes="ball",
-                settings={"power": 0.5, "n": 500},
+                settings={"power": 0.5},
+                cheap={"n": 1000},
                 why="A radius of the order of the codes themselves wakes and silences coordinates at will.",
             ),
         ),

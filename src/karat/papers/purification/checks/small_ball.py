@@ -110,7 +110,8 @@ def _codes(
 _NO_SMALL_CODES = Control(
     name="no small codes",
     removes="structure",
-    settings={"small_rate": 1e-6, "n": 1000},
+    settings={"small_rate": 1e-6},
+    cheap={"n": 1000},
     why="With large codes alone the number that are on does not grow with k, and most scores are zero.",
 )
 

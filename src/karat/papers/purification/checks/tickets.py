@@ -94,7 +94,8 @@ _EQUAL_SIZES = Control(
     name="coefficients of one size",
     removes="structure",
     settings={"rows": "signs"},
-    why="Where all coefficients have the same size no neuron is luckier than another.",
+    why="Where all coefficients have the same size no neuron is lucky, and a share of 0 falls like no power.",
+    unanswered=True,
 )
 
 CHECKS = (
