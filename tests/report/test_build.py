@@ -163,7 +163,7 @@ def test_experiments_of_others_are_listed(toy, store, tmp_path, read_page):
     assert "1 of 1" in text
 
 
-def test_hostile_strings_stay_text(toy, store, tmp_path, read_page, registered):
+def test_hostile_strings_stay_text(toy, store, tmp_path, read_page):
     attack = "<script>alert(1)</script>"
     breakout = '"><img src=x onerror=alert(1)>'
     for cell in cells(toy.experiment, "tiny", overrides={"label": attack + breakout}):
@@ -178,7 +178,6 @@ def test_hostile_strings_stay_text(toy, store, tmp_path, read_page, registered):
     )
     for cell in cells(hostile, "quick"):
         store.put(toy.record(cell))
-    registered[hostile.name] = hostile
     check = toy.check(
         experiment=hostile,
         reported=attack,
