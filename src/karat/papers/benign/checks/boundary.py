@@ -184,12 +184,14 @@ _ASCENT = Control(
     removes="sign",
     settings={"direction": "ascent", "m": 50, "steps": 20, "n_test": 200},
     why="Steps that raise the loss learn the wrong side of the signal: accuracy never becomes halfway.",
+    unanswered=True,
 )
 _UNTRAINED = Control(
     name="no training",
     removes="training",
     settings={"lr": 1e-9, "m": 50, "steps": 1, "n_test": 200},
     why="Without training accuracy stays at chance in every dimension: there is no boundary.",
+    unanswered=True,
 )
 _FIG1_READING = (
     "The exponent of the half-way signal in d, measured from the paper's start: what is measured is fitted "

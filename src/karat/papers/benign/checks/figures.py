@@ -152,6 +152,7 @@ def _untrained(**small: int) -> Control:
         removes="training",
         settings={"lr": 1e-9, "steps": 1, "m": 50} | small,
         why="Without training errors stay at chance, and no curve, order or boundary appears.",
+        unanswered=True,
     )
 
 

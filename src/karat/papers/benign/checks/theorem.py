@@ -225,7 +225,8 @@ def _net_at(config: MixtureConfig, *, above_floor: float) -> Evaluation:
 _ASCENT = Control(
     name="gradient ascent",
     removes="sign",
-    settings={"direction": "ascent", "steps": 50, "n_test": 100},
+    settings={"direction": "ascent"},
+    cheap={"n_test": 100},
     why="Steps that raise the loss fit nothing and learn the wrong side of the signal.",
 )
 _SMALL_ASCENT = Control(
