@@ -88,12 +88,10 @@ def test_controls_have_names_of_their_own_and_reasons():
         assert all(control.why for control in check.controls), claim_id
 
 
-def test_controls_and_their_placebos_can_be_planned_at_every_scale():
+def test_placebos_can_be_planned_at_every_scale():
     for check in CHECKS.values():
         for control in check.controls:
-            for scale in check.scales:
-                assert control_cells(check, control, scale)
-                assert placebo_cells(check, control, scale)
+            assert all(placebo_cells(check, control, scale) for scale in check.scales)
 
 
 def test_exceptions_are_checks():
