@@ -137,6 +137,13 @@ UPHILL = Control(
     cheap={"attack": "worst"},
     why="steps up the loss lead away from W_* and never come below the loss of the start",
 )
+STILL = Control(
+    name="no training",
+    removes="training",
+    settings={"direction": "none"},
+    cheap={"attack": "worst"},
+    why="the gap stays that of the start, above the limits that fall with the steps",
+)
 
 _LEFT = replace(MEASURED, left_triple=50)
 _SMALL_STEPS = replace(EXAMPLE, lr=0.05, steps=1000)
@@ -159,7 +166,7 @@ CHECKS = (
         conditions=_smooth,
         satisfied=examples((EXAMPLE, MEASURED)),
         violated=examples((EXAMPLE, replace(MEASURED, final_gap=0.2))),
-        controls=(UPHILL,),
+        controls=(UPHILL, STILL),
         reading="The recursion summed with c = C L and |grad L_A| <= 1, no hidden constant; W_* is the "
         "linearised optimum, whose own robust loss stands for L_*(W_*). Limits above the gap of the start "
         "are left out.",

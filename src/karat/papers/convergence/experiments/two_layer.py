@@ -50,7 +50,7 @@ class TwoLayerConfig:
         activation: of the hidden neurons.
         rows: Gaussian start, or on the sphere of radius :math:`\sqrt{d}`.
         data: how the caps lie.
-        direction: "up" takes every step with the wrong sign.
+        direction: control: "up" takes every step with the wrong sign, "none" takes steps of length 0.
     """
 
     m: Pairs
@@ -67,7 +67,7 @@ class TwoLayerConfig:
     activation: ActivationName = "smoothed_relu"
     rows: Literal["gaussian", "sphere"] = "gaussian"
     data: DataName = "caps"
-    direction: Literal["down", "up"] = "down"
+    direction: Literal["down", "up", "none"] = "down"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,6 +122,18 @@ class Uphill(PseudoHuber):
         return -super().derivative(margin)
 
 
+class Still(PseudoHuber):
+    """The loss with a derivative of 0, so that descent stays at its start while it notes the true losses."""
+
+    def derivative(self, margin: Tensor) -> Tensor:
+        """Zero in every margin."""
+        return torch.zeros_like(margin)
+
+
+STEERED = {"down": PseudoHuber, "up": Uphill, "none": Still}
+"""Direction of the steps -> the loss whose derivative leads there."""
+
+
 def run(config: TwoLayerConfig, generator: torch.Generator) -> TwoLayerResult:
     r"""Train, and compare :math:`\min_t L_A(W_t)` with the best robust loss of the ball.
 
@@ -139,7 +151,7 @@ def run(config: TwoLayerConfig, generator: torch.Generator) -> TwoLayerResult:
     trace = RegretTrace(start, target, target_loss, config)
     descent = SurrogateDescent(
         lr=config.lr,
-        loss=loss if config.direction == "down" else Uphill(),
+        loss=STEERED[config.direction](),
         projection=FrobeniusBall({"W": start.W}, config.R) if config.projected else None,
     )
     # The perturbation function sees every allowed point at every step; whatever it picks, the theorem holds.
