@@ -23,7 +23,13 @@ SURVIVED_BEFORE = {
 """Claims that once held without this ingredient."""
 
 
+HOLD_AS_WELL = {
+    "benign.fig5": "one seed of an untrained net orders the settings by chance; the claim is inconclusive",
+}
+"""Claims whose control holds: shown as inconclusive, until their check is mended."""
+
 SILENT = {
+    "benign.lem4.2": "the margins of a net that climbs are negative, where the bound says nothing",
     **dict.fromkeys(("lazy.lemB.8", "lazy.lemB.9"), "the bound is vacuous at every size that can be run"),
     **dict.fromkeys(("features.appF", "features.thm1"), "the rate is vacuous at every size that can be run"),
     **dict.fromkeys(("features.fig18", "features.fig19", "features.fig23"), "needs images that are not here"),
