@@ -156,6 +156,8 @@ def test_a_record_knows_its_cost_and_its_environment():
         "clarabel",
         "threads",
         "machine",
+        "vector",
+        "blas",
     }
 
 
