@@ -164,7 +164,7 @@ def check(
     with opened(store) as opened_store:
         records = run_cells(planned.every, opened_store, engine=chosen, fresh=fresh, progress=progress)
     main, of_controls = planned.select(records)
-    return judge_claim(statement, test, main, scale, of_controls)
+    return judge_claim(statement, test, main, scale, of_controls, added=planned.added)
 
 
 def plan(
@@ -201,6 +201,7 @@ def reproduce(
     scale: str,
     store: Store,
     *,
+    seeds: int | None = None,
     engine: Engine | None = None,
     fresh: bool = False,
     progress: Progress | None = None,
@@ -213,6 +214,7 @@ def reproduce(
         papers: their keys.
         scale: preset.
         store: where records are kept.
+        seeds: instead of the presets', as they were planned.
         engine: what computes, processes of this machine by default.
         fresh: compute again what other source code has computed.
         progress: listener.
@@ -237,8 +239,10 @@ def reproduce(
     for test in _checks(papers, scale):
         if all(name in found for name in test.names):
             held = [record for name in test.names for record in found[name]]
-            main, of_controls = plan_claim(test, scale).select(held)
-            judged.append(judge_claim(get_statement(test.claim_id), test, main, scale, of_controls))
+            cells_of = plan_claim(test, scale, seeds)
+            main, of_controls = cells_of.select(held)
+            statement = get_statement(test.claim_id)
+            judged.append(judge_claim(statement, test, main, scale, of_controls, added=cells_of.added))
     return judged, [record for group in found.values() for record in group]
 
 

@@ -9,7 +9,10 @@ from scipy import stats
 from karat.core.sequential import (
     anytime_bounded_interval,
     anytime_proportion_interval,
+    anytime_proportion_p_value,
+    anytime_t_factors,
     anytime_t_interval,
+    anytime_t_p_value,
 )
 from karat.core.statistics import clopper_pearson, t_interval
 
@@ -101,3 +104,30 @@ def test_the_ends_of_the_range_are_reached():
 def test_what_is_no_sample_is_refused(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+@pytest.mark.parametrize("level", [0.8, 0.95, 0.999])
+def test_an_end_of_an_interval_has_the_p_value_of_its_level(level):
+    values = [0.3, 0.1, 0.25, 0.4, 0.2, 0.35]
+    for end in (anytime_t_interval(values, level).low, anytime_t_interval(values, level).high):
+        assert anytime_t_p_value(values, end) == pytest.approx(1 - level)
+    interval = anytime_proportion_interval(7, 30, level)
+    for end in (interval.low, interval.high):
+        assert anytime_proportion_p_value(7, 30, end) == pytest.approx(1 - level)
+
+
+def test_p_values_at_the_mean_and_without_spread():
+    assert anytime_t_p_value([1.0, 2.0, 3.0], 2.0) == 1.0
+    assert anytime_t_p_value([2.0, 2.0, 2.0], 2.0) == 1.0
+    assert anytime_t_p_value([2.0, 2.0, 2.0], 1.0) == 0.0
+    assert anytime_proportion_p_value(3, 10, 0.3) == 1.0
+    assert anytime_proportion_p_value(10, 10, 0.0) == 0.0
+
+
+def test_factors_are_the_half_widths_in_standard_deviations():
+    values = np.random.default_rng(3).normal(size=9)
+    interval = anytime_t_interval(values)
+    [one, two, nine] = anytime_t_factors(np.array([1, 2, 9]))
+    assert (interval.high - interval.low) / 2 == pytest.approx(nine * values.std(ddof=1))
+    assert one == two == math.inf
+    assert anytime_t_interval([1.0, 1.0]).high == math.inf

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import pytest
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from karat_toys import TOY
@@ -13,6 +14,7 @@ from karat.study.config import Mismatch, config_from_json, config_to_json, decod
 from karat.study.experiment import cells
 from karat.study.lookup import find_experiment
 from karat.study.record import Record, cell_generator, config_hash
+from karat.study.registry import EXPERIMENTS
 
 numbers = st.floats(allow_nan=False)
 quick = settings(deadline=None, max_examples=60)
@@ -208,6 +210,14 @@ def test_values_without_json_form_are_refused():
         encode({"a": object()})
 
 
-def test_equal_seeds_draw_equal_numbers():
-    draws = [cell_generator(seed).initial_seed() for seed in (3, 3, 4)]
-    assert draws == [3, 3, 4]
+def test_equal_seeds_of_an_experiment_draw_equal_numbers_and_no_others_do():
+    cells = [("a.one", 3), ("a.one", 4), ("a.other", 3), ("a.one", 3)]
+    *apart, again = (float(torch.rand((), generator=cell_generator(*cell))) for cell in cells)
+    assert len(set(apart)) == 3
+    assert again == apart[0]
+
+
+def test_no_two_cells_of_all_experiments_share_their_random_numbers():
+    seeds = {cell_generator(name, seed).initial_seed() for name in EXPERIMENTS for seed in range(10)}
+    assert len(seeds) == 10 * len(EXPERIMENTS)
+    assert max(seeds) < 2**32  # torch drops all further bits

@@ -48,6 +48,16 @@ def test_a_full_store_shows_numbers_verdict_and_figure(toy, store, fill, tmp_pat
     assert read_page(tmp_path / "out" / "benign.html").tags.count("img") == 2
 
 
+def test_more_seeds_count_where_every_setting_has_them_and_are_told(toy, store, fill, tmp_path, read_page):
+    fill("quick")
+    first, *_, last = cells(toy.experiment, "quick", 4)
+    store.put(toy.record(first.with_seed(3)))
+    assert "more seeds than planned" not in read_page(build(store, tmp_path / "out", **toy.lists)).text
+    store.put(toy.record(last))
+    build(store, tmp_path / "out", **toy.lists)
+    assert "more seeds than planned" in read_page(tmp_path / "out" / "benign.html").text
+
+
 @pytest.mark.parametrize("version", ["0.0.1", __version__])
 def test_records_of_any_version_are_judged_and_those_of_other_source_are_counted(
     toy, store, fill, tmp_path, read_page, version
@@ -133,14 +143,6 @@ class TestScale:
         fill("tiny")
         text = read_page(build(store, tmp_path / "out", "full", **toy.lists)).text
         assert f"not run {len(STATEMENTS)}" in text
-
-    def test_further_seeds_of_the_same_settings_do_not_count(self, toy, store, fill, tmp_path, read_page):
-        fill("tiny")
-        for cell in cells(toy.experiment, "tiny", seeds=5):
-            store.put(toy.record(cell))
-        text = read_page(build(store, tmp_path / "out", **toy.lists)).text
-        assert "tiny · 3 seeds" in text
-        assert "0.151 [0.1485, 0.1535]" in text
 
     def test_a_check_that_makes_no_sense_there_is_not_judged(self, toy, store, fill, tmp_path, read_page):
         fill("tiny")

@@ -13,6 +13,7 @@ from karat.study.experiment import Experiment, Preset
 from karat.study.finding import ERROR
 from karat.study.hypothesis import at_least, at_most, is_so, waived
 from karat.study.judging import Undecided, bound
+from karat.study.plan import plan_claim
 from karat.study.registry import get_statement
 
 FIELDS = {
@@ -299,3 +300,17 @@ def test_a_check_may_look_at_several_experiments(make_record):
     assert (claim.verdict, claim.predicted) == ("holds", 0.3)
     # Not yet run: no number to compare with, and no verdict of the wrong kind.
     assert judge_claim(STATEMENT, check, own).verdict == "inconclusive"
+
+
+def test_seeds_beyond_the_plan_are_told_and_cost_width(make_record):
+    records = [make_record(seed, robust_error=0.1 + 0.01 * seed) for seed in range(5)]
+    planned = judge_claim(STATEMENT, make_check(), records, "tiny")
+    added = judge_claim(STATEMENT, make_check(), records, "tiny", added=True)
+    assert added.interval.high > planned.interval.high
+    assert "more seeds than planned" in added.caveat
+    assert "more seeds than planned" not in planned.caveat
+
+
+def test_a_plan_knows_when_seeds_are_added():
+    check = make_check()
+    assert [plan_claim(check, "tiny", seeds).added for seeds in (None, 1, 2)] == [False, False, True]

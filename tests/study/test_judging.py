@@ -24,6 +24,7 @@ from karat.study.judging import (
     share,
     vacuous_if,
 )
+from karat.study.judging.common import after_a_look
 
 SEEDS = [0.10, 0.11, 0.12]
 MARGIN = Margin(0.05, "half of the printed digit")
@@ -280,8 +281,9 @@ def test_open_verdicts_say_how_many_seeds_they_need():
     enough = generator.normal(0.1, 1.0, 4 * few.seeds_needed)
     assert bound(enough, "at most", 0.6, RATIO).outcome == "holds"
     assert bound([1.0, 2.0, 3.0], "at most", 2.0 - 1e-6, RATIO).seeds_needed is None
-    # A distance of one standard deviation: 7 seeds, for t(6) 2.447 / sqrt(7) < 1.
-    assert bound([-1.0, 0.0, 1.0], "at most", 1.0, RATIO).seeds_needed == 7
+    # A distance of one standard deviation. At 19 seeds E = 20 needs T > (u - 1)/(1 - u/1901) = 1.040 with
+    # u = (400 * 1901)^(1/19) = 2.039, and T = 19/18 = 1.056; at 18 it needs 1.116 and has 18/17 = 1.059.
+    assert bound([-1.0, 0.0, 1.0], "at most", 1.0, RATIO).seeds_needed == 19
 
 
 def test_a_margin_without_a_reason_is_refused():
@@ -298,3 +300,56 @@ def test_units_are_named():
         "ratio",
         "exponent",
     }
+
+
+def decides(values, added):
+    """Whether somebody who looks after every seed from the third on ever says that a true bound fails."""
+    with after_a_look(added):
+        return any(
+            bound(values[:n], "at most", 0.0, RATIO).outcome != "inconclusive"
+            for n in range(3, len(values) + 1)
+        )
+
+
+def test_looking_after_every_seed_needs_the_anytime_valid_interval():
+    draws = np.random.default_rng(5).normal(size=(300, 15))
+    often, seldom = (sum(decides(row, added) for row in draws) for added in (False, True))
+    assert often > stats.binom.isf(1e-6, 300, 0.05)
+    assert seldom <= stats.binom.isf(1e-6, 300, 0.05)
+
+
+def test_seeds_added_after_a_look_widen_every_rule():
+    generator = np.random.default_rng(6)
+    values, table = generator.normal(0.5, 0.1, 6), generator.normal(0.5, 0.1, (6, 4))
+    sizes = [1.0, 2.0, 4.0, 8.0]
+
+    def findings():
+        return [
+            bound(values, "at most", 0.9, RATIO),
+            equal(values, 0.5, Margin(0.2, "a fifth"), RATIO),
+            certified(values, values + 0.1, 0.9, RATIO),
+            rate(sizes, table, 0.0, Margin(0.5, "half a power")),
+            share(30, 40, "at least", 0.5),
+            curve(sizes, table, [0.9] * 4, "at most", RATIO),
+        ]
+
+    planned = findings()
+    with after_a_look(True):
+        added = findings()
+    for short, long in zip(planned, added, strict=True):
+        assert long.interval.low < short.interval.low < short.interval.high < long.interval.high
+        assert long.measured == short.measured
+        if long.p_value is not None:
+            assert long.p_value > short.p_value
+
+
+def test_the_seeds_asked_for_settle_it_though_they_are_added_after_a_look():
+    values = [0.10, 0.16, 0.13]
+    needed = bound(values, "at most", 0.15, ERROR).seeds_needed
+    assert needed is not None
+    pool = np.array(values)[np.arange(needed) % 3]
+    same_spread = pool.mean() + (pool - pool.mean()) * np.std(values, ddof=1) / pool.std(ddof=1)
+    same_mean = same_spread + np.mean(values) - same_spread.mean()
+    with after_a_look(True):
+        assert bound(same_mean, "at most", 0.15, ERROR).outcome == "holds"
+        assert bound(same_mean[: needed // 2], "at most", 0.15, ERROR).outcome == "inconclusive"

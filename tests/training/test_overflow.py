@@ -139,7 +139,7 @@ def test_experiments_at_impossible_radii_diverge(name):
     experiment = find_experiment(name)
     config = dataclasses.replace(experiment.presets["tiny"].config, ratio=1e30)
     with pytest.raises(Diverged, match=r"the largest allowed is 1e\+30"):
-        experiment.run(config, cell_generator(0))
+        experiment.run(config, cell_generator(name, 0))
 
 
 @pytest.mark.parametrize("sigma", [0.0, 0.1])

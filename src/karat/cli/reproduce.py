@@ -102,6 +102,7 @@ def reproduce(
                 keys,
                 scale,
                 opened,
+                seeds=seeds,
                 engine=chosen,
                 progress=progress,
                 fresh=fresh,

@@ -37,8 +37,6 @@ if TYPE_CHECKING:
     from karat.lab.averages import Group
     from karat.study.claim import Claim, ControlOutcome
     from karat.study.ledger import Entry
-    from karat.study.plan import Plan
-    from karat.study.record import Record
 
 
 def run(
@@ -150,7 +148,8 @@ def check(
         mention_other_source(opened, planned_cells, fresh)
         records = run_cells(planned_cells, opened, engine=chosen, progress=bar(), fresh=fresh)
         stored = [record for cell in plan.every if (record := opened.get(cell)) is not None]
-    claim = study.judge_claim(statement, claim_check, *_parts(plan, stored, scale))
+    own, of_controls = plan.select(stored)
+    claim = study.judge_claim(statement, claim_check, own, scale, of_controls, added=plan.added)
     if json:
         print_json(study.claim_json(claim))
     else:
@@ -158,13 +157,6 @@ def check(
     require_success(records)
     if claim.error:
         raise Failure(f"{claim.id}: {claim.error}; this is a bug of the check, not a verdict.")
-
-
-def _parts(
-    plan: "Plan", records: "list[Record]", scale: str
-) -> "tuple[list[Record], str, dict[str, list[Record]]]":
-    own, of_controls = plan.select(records)
-    return own, scale, of_controls
 
 
 def print_claim(claim: "Claim", reading: str) -> None:

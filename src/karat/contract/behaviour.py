@@ -74,7 +74,7 @@ def _seed_faults(
 
 def _draws(experiment: Experiment, cell: Cell) -> bool:
     """Whether a run takes any number from the generator it is given."""
-    generator = cell_generator(cell.seed)
+    generator = cell_generator(cell.experiment, cell.seed)
     before = generator.get_state()
     with one_thread(), suppress(Diverged):
         experiment.run(cell.config, generator)

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import special
 
+from karat.core.sequential import anytime_t_factors
+
 
 @dataclass(frozen=True)
 class Band:
@@ -24,7 +26,9 @@ class Band:
     level: float = 0.95
 
 
-def simultaneous_band(curves: Sequence[Sequence[float]] | np.ndarray, level: float = 0.95) -> Band:
+def simultaneous_band(
+    curves: Sequence[Sequence[float]] | np.ndarray, level: float = 0.95, *, anytime: bool = False
+) -> Band:
     r"""Return Student intervals at :math:`1 - (1 - \text{level})/g` of each of the :math:`g` points.
 
     Reading: Bonferroni's correction is right whatever the dependence between points, and with three to ten
@@ -33,6 +37,7 @@ def simultaneous_band(curves: Sequence[Sequence[float]] | np.ndarray, level: flo
     Args:
         curves: (seeds, g) one curve per seed, two seeds at least.
         level: of the whole band.
+        anytime: whether the band must be right at every number of seeds, because more may be added.
 
     >>> band = simultaneous_band([[0.0, 1.0], [0.2, 1.2], [0.1, 1.1]])
     >>> band.mean[0] < band.high[0] < 1.0 > band.low[1]
@@ -47,6 +52,10 @@ def simultaneous_band(curves: Sequence[Sequence[float]] | np.ndarray, level: flo
         raise ValueError(f"`level` of `simultaneous_band` must be strictly between 0 and 1, got {level}.")
     seeds, points = table.shape
     mean = table.mean(axis=0)
-    quantile = special.stdtrit(seeds - 1, 1 - (1 - level) / (2 * points))
-    half = quantile * table.std(axis=0, ddof=1) / np.sqrt(seeds)
+    each = 1 - (1 - level) / points
+    if anytime:
+        factor = anytime_t_factors(np.array([seeds]), each)[0]
+    else:
+        factor = special.stdtrit(seeds - 1, (1 + each) / 2) / np.sqrt(seeds)
+    half = np.full(points, np.inf) if np.isinf(factor) else factor * table.std(axis=0, ddof=1)
     return Band(tuple(mean.tolist()), tuple((mean - half).tolist()), tuple((mean + half).tolist()), level)

@@ -40,13 +40,40 @@ def anytime_t_interval(values: Sequence[float], level: float = 0.95) -> Interval
     variance (2025), after Lai (1976). Finite from three values on at the usual levels.
     """
     array = _checked(values, level)
-    n, mean = len(array), float(array.mean())
-    g = 1 / (1 + n * SPREAD**2)
-    growth = math.exp(-math.log((1 - level) ** 2 * g) / n)
-    if n < 2 or growth * g >= 1:
-        return Interval(-math.inf, math.inf, level)
-    half = math.sqrt((growth - 1) / (1 - growth * g) * float(((array - mean) ** 2).sum()) / n)
+    mean = float(array.mean())
+    factor = float(anytime_t_factors(np.array([len(array)]), level)[0])
+    half = factor * float(array.std(ddof=1)) if math.isfinite(factor) else math.inf
     return Interval(mean - half, mean + half, level)
+
+
+def anytime_t_factors(counts: np.ndarray, level: float = 0.95) -> np.ndarray:
+    """Half-widths of `anytime_t_interval` in sample standard deviations, infinite where there is none.
+
+    Args:
+        counts: numbers of values.
+        level: probability of covering the truth at every count at once.
+    """
+    g = 1 / (1 + counts * SPREAD**2)
+    growth = np.exp(-np.log((1 - level) ** 2 * g) / counts)
+    finite = (counts > 1) & (growth * g < 1)
+    squares = (growth - 1) / np.where(finite, 1 - growth * g, 1.0) * (counts - 1) / counts
+    return np.where(finite, np.sqrt(np.where(finite, squares, 0.0)), math.inf)
+
+
+def anytime_t_p_value(values: Sequence[float], mean: float) -> float:
+    r"""Return :math:`\min(1, 1/E_n(\mu))`: valid at every number of values, whenever one stops.
+
+    Args:
+        values: Gaussian, two at least.
+        mean: the hypothesis.
+    """
+    array = _checked(values, 0.95)
+    n, squares = len(array), float(((array - array.mean()) ** 2).sum())
+    distance = n * (float(array.mean()) - mean) ** 2
+    if squares == 0:
+        return 0.0 if distance > 0 and n > 1 else 1.0
+    g, t = 1 / (1 + n * SPREAD**2), distance / squares
+    return min(1.0, math.exp(-0.5 * math.log(g) - n / 2 * (math.log1p(t) - math.log1p(g * t))))
 
 
 def anytime_proportion_interval(successes: int, trials: int, level: float = 0.95) -> Interval:
@@ -73,15 +100,31 @@ def anytime_proportion_interval(successes: int, trials: int, level: float = 0.95
             f"`successes` of `anytime_proportion_interval` must be at most {trials}, got {successes}."
         )
     misses = trials - successes
-    mixture = float(betaln(successes + 0.5, misses + 0.5) - betaln(0.5, 0.5)) + math.log1p(-level)
 
     def excess(p: float) -> float:
-        return mixture - float(xlogy(successes, p) + xlog1py(misses, -p))
+        return _log_evidence(successes, misses, p) + math.log1p(-level)
 
     share = successes / trials
     low = _root(excess, _EDGE, share) if successes else 0.0
     high = _root(excess, share, 1 - _EDGE) if misses else 1.0
     return Interval(low, high, level)
+
+
+def anytime_proportion_p_value(successes: int, trials: int, p: float) -> float:
+    r"""Return :math:`\min(1, 1/E_n(p))`: valid at every number of trials, whenever one stops.
+
+    Args:
+        successes: s.
+        trials: n.
+        p: the hypothesis.
+    """
+    return min(1.0, math.exp(-_log_evidence(successes, trials - successes, p)))
+
+
+def _log_evidence(successes: int, misses: int, p: float) -> float:
+    """The logarithm of the mixture martingale against a probability."""
+    mixture = float(betaln(successes + 0.5, misses + 0.5) - betaln(0.5, 0.5))
+    return mixture - float(xlogy(successes, p) + xlog1py(misses, -p))
 
 
 def anytime_bounded_interval(values: Sequence[float], level: float = 0.95) -> Interval:

@@ -43,7 +43,7 @@ def execute(cell: Cell, *, show_traceback: bool = False) -> Record:
     with one_thread():
         try:
             # There and back: a record fresh from the cell equals the one read from a store later.
-            result = experiment.run(cell.config, cell_generator(cell.seed))
+            result = experiment.run(cell.config, cell_generator(cell.experiment, cell.seed))
             values = decode(encode(to_values(result)))
             values = settle(values, undefined_values(experiment.result_type))
         except Diverged as reason:

@@ -1,7 +1,8 @@
 """Read a store and judge every statement on what it holds; nothing is run here."""
 
+import itertools
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -9,7 +10,7 @@ from karat.errors import SourceError
 from karat.lab.store import Store
 from karat.study.check import Check
 from karat.study.claim import Claim, judge_claim
-from karat.study.experiment import SCALES, Experiment, cells
+from karat.study.experiment import SCALES, Cell, Experiment, cells
 from karat.study.family import Family, judge_family
 from karat.study.ledger import Entry
 from karat.study.plan import plan_claim
@@ -152,14 +153,26 @@ def _judge(store: Store, statement: Statement, check: Check, held: Mapping[str, 
     shown = held.get(check.name)
     if shown is None or shown.scale is None or shown.scale not in check.scales or not shown.records:
         return judge_claim(statement, check, [])
+    known = {record.key: record for name in check.names if name in held for record in held[name].records}
     try:
         plan = plan_claim(check, shown.scale)
+        more = _seeds_everywhere(plan.cells, known.values())
+        if more > max(cell.seed for cell in plan.cells) + 1:
+            plan = plan_claim(check, shown.scale, more)
     except ValueError as error:
         return replace(judge_claim(statement, check, []), error=f"its cells cannot be planned ({error})")
-    known = {record.key: record for name in check.names if name in held for record in held[name].records}
     stored = [known.get(cell.key) or store.get(cell) for cell in plan.every]
     records, controls = plan.select(record for record in stored if record is not None)
-    return judge_claim(statement, check, records, shown.scale, controls)
+    return judge_claim(statement, check, records, shown.scale, controls, added=plan.added)
+
+
+def _seeds_everywhere(planned: Sequence[Cell], records: Iterable[Record]) -> int:
+    """How many seeds, counted from zero without a gap, every planned setting has."""
+    seeds: dict[str, set[int]] = {cell.config_hash: set() for cell in planned}
+    for record in records:
+        if record.finished and record.config_hash in seeds:
+            seeds[record.config_hash].add(record.seed)
+    return min(next(count for count in itertools.count() if count not in own) for own in seeds.values())
 
 
 def _at_scale(store: Store, experiment: Experiment, scale: str | None) -> Held:

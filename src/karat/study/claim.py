@@ -11,7 +11,8 @@ from karat.errors import one_line
 from karat.study.check import Check
 from karat.study.control import Control
 from karat.study.finding import Curve, Finding
-from karat.study.judging.common import Undecided
+from karat.study.judging.common import Undecided, after_a_look, looked
+from karat.study.judging.kinds import EXACT, rules_in
 from karat.study.ledger import Entry, ledger_of
 from karat.study.record import Record
 from karat.study.run import Run, Runs, read_runs
@@ -19,6 +20,12 @@ from karat.study.statement import Kind, Origin, Statement
 
 Verdict = Literal["holds", "fails", "inconclusive", "vacuous", "out of regime"]
 ClaimStatus = Literal["stated", "executable"]
+
+
+_ADDED = (
+    "There are more seeds than planned, perhaps added after a look: intervals are anytime-valid, right at "
+    "every number of seeds, and wider."
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,6 +112,8 @@ def judge_claim(
     records: Sequence[Record],
     scale: str | None = None,
     controls: Mapping[str, Sequence[Record]] | None = None,
+    *,
+    added: bool = False,
 ) -> Claim:
     """Judge a statement on the records of its experiments: the only place that gives verdicts.
 
@@ -120,6 +129,7 @@ def judge_claim(
         records: cells of the check's experiments; others are ignored.
         scale: the preset they belong to.
         controls: name of a control -> its records.
+        added: whether seeds were added after a look; intervals are then anytime-valid, and the claim says so.
     """
     blank = _blank(statement, check, scale)
     if check is None:
@@ -140,7 +150,8 @@ def judge_claim(
         diverged = any(record.status == "diverged" for record in own)
         return replace(blank, verdict="inconclusive" if diverged else None)
     try:
-        return _judged(blank, check, runs, controls or {})
+        with after_a_look(added):
+            return _judged(blank, check, runs, controls or {})
     except Exception as error:
         # One check, perhaps of somebody else's package, must not keep the others from their verdicts.
         return replace(blank, error=f"the check failed ({type(error).__name__}: {_sentence(error)})")
@@ -166,13 +177,18 @@ def _judged(
         measured=finding.measured,
         unit=finding.unit.name,
         interval=finding.interval,
-        caveat=" ".join(filter(None, [*notes, *finding.notes, blank.caveat])),
+        caveat=" ".join(filter(None, [*notes, *finding.notes, _added(finding), blank.caveat])),
         trace=finding.trace,
         p_value=finding.p_value if verdict in ("holds", "fails") else None,
         resolution=finding.resolution,
         settles=_settles(verdict, finding, ledger),
         curve=finding.curve,
     )
+
+
+def _added(finding: Finding) -> str:
+    """Say that intervals allow for seeds added after a look; exact numbers have none."""
+    return _ADDED if looked() and not rules_in(finding.trace) <= EXACT else ""
 
 
 def _evaluated(check: Check, runs: Runs[Any, Any]) -> tuple[Finding | None, str]:

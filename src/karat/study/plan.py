@@ -18,10 +18,13 @@ class Plan:
     Args:
         cells: of its experiments.
         controls: name of a control -> its cells.
+        added: whether there are more seeds than the preset plans: somebody wanted a clearer answer, and
+            intervals must allow for that.
     """
 
     cells: list[Cell]
     controls: dict[str, list[Cell]]
+    added: bool = False
 
     @property
     def every(self) -> list[Cell]:
@@ -31,8 +34,6 @@ class Plan:
 
     def select(self, records: Iterable[Record]) -> tuple[list[Record], dict[str, list[Record]]]:
         """Return the records of the claim and those of each control: the planned seeds and no others.
-
-        Seeds that somebody added after a look would make the intervals too short.
 
         Args:
             records: of any cells.
@@ -70,6 +71,8 @@ def plan_claim(
             control.name: control_cells(check, control, scale, overrides)
             for control in (check.controls if controls else ())
         },
+        added=seeds is not None
+        and any(seeds > one.preset(scale).seeds for one in (check.experiment, *check.beside)),
     )
 
 

@@ -27,7 +27,7 @@ class Record:
     Args:
         experiment: name.
         config: strict JSON of the config.
-        seed: of the cell's generator.
+        seed: of the cell; with the experiment's name it gives the generator.
         status: `done`, `diverged` (also a result) or `failed` (computed again by the next run).
         values: what was measured, None where the experiment declares that there may be no number.
         error: one line when not done.
@@ -113,15 +113,22 @@ def config_hash(experiment: str, config: Mapping[str, Any]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def cell_generator(seed: int) -> "torch.Generator":
-    """Return the generator of a cell: it depends on the seed alone.
+def cell_generator(experiment: str, seed: int) -> "torch.Generator":
+    """Return the generator of a cell: it depends on the experiment's name and the seed alone.
 
-    Reading: equal seeds share their randomness across configs on purpose, so that curves over a setting are
-    compared on the same draws.
+    Reading: equal seeds share their randomness across the configs of an experiment on purpose, so that curves
+    over a setting are compared on the same draws. Experiments draw apart, so that one unlucky seed does not
+    turn the claims of several at once.
+
+    Args:
+        experiment: its name.
+        seed: of the cell.
     """
     import torch  # on use, so that listing records needs no torch
 
-    return torch.Generator().manual_seed(seed)
+    digest = hashlib.sha256(f"{experiment} {seed}".encode()).digest()
+    # torch's generator on the processor is seeded by 32 bits and silently drops all others.
+    return torch.Generator().manual_seed(int.from_bytes(digest[:4]))
 
 
 def environment(threads: int) -> dict[str, Any]:

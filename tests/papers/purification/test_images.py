@@ -75,13 +75,13 @@ def test_a_cell_resumed_from_its_checkpoints_gives_the_same_values(tmp_path, mon
     """The second run finds all stages finished; wiping one stage makes it train that one again."""
     config = replace(TINY, n=64, clean_epochs=1, test=20, attacked=10)
     monkeypatch.delenv("KARAT_CHECKPOINTS", raising=False)
-    plain = THETA.run(config, cell_generator(0))
+    plain = THETA.run(config, cell_generator(THETA.name, 0))
     monkeypatch.setenv("KARAT_CHECKPOINTS", str(tmp_path))
-    first = THETA.run(config, cell_generator(0))
+    first = THETA.run(config, cell_generator(THETA.name, 0))
     files = sorted(path.name for path in tmp_path.rglob("*.pt"))
     assert files == ["clean.pt", "control.pt", "robust.pt"]
     next(tmp_path.rglob("robust.pt")).unlink()
-    assert first == plain == THETA.run(config, cell_generator(0))
+    assert first == plain == THETA.run(config, cell_generator(THETA.name, 0))
 
 
 @pytest.mark.parametrize(
@@ -127,8 +127,8 @@ def test_a_filter_that_does_not_turn_has_angle_one_and_a_dead_one_is_left_out():
 
 def test_stage_three_stops_once_the_accuracies_of_stage_one_are_back():
     config = replace(FREEZING.preset("tiny").config, last_epochs=3, layers=("stem",))
-    whole = FREEZING.run(config, cell_generator(0))
-    stopped = FREEZING.run(replace(config, stop=True), cell_generator(0))
+    whole = FREEZING.run(config, cell_generator(FREEZING.name, 0))
+    stopped = FREEZING.run(replace(config, stop=True), cell_generator(FREEZING.name, 0))
     assert (whole.stage3_epochs, stopped.stage3_epochs) == ([3], [1])
     assert (stopped.stage1, stopped.stage2) == (whole.stage1, whole.stage2)
     assert stopped.stage3.accuracy[0] >= stopped.stage1.accuracy

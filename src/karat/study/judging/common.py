@@ -1,12 +1,15 @@
 """What all rules share: levels, the room of a mean, tail probabilities, seeds that would settle it."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Literal
 
 import numpy as np
 from scipy import special
 
+from karat.core.sequential import anytime_t_factors, anytime_t_p_value
 from karat.study.finding import Finding, Margin, Unit
 
 Side = Literal["at most", "at least"]
@@ -24,6 +27,30 @@ ROUNDING = 1e-9
 
 MOST_SEEDS = 10_000
 """Nobody runs more: a claim that would need them is as good as undecidable here."""
+
+
+_LOOKED = ContextVar("whether seeds were added after a look", default=False)
+
+
+@contextmanager
+def after_a_look(added: bool) -> Iterator[None]:
+    """Judge with intervals that allow for seeds that were added because the answer was not clear yet.
+
+    It is no argument of the rules, because how many seeds were planned is not known to a check.
+
+    Args:
+        added: whether there are more seeds than were planned.
+    """
+    token = _LOOKED.set(added)
+    try:
+        yield
+    finally:
+        _LOOKED.reset(token)
+
+
+def looked() -> bool:
+    """Whether seeds were added after a look."""
+    return _LOOKED.get()
 
 
 class Undecided(Exception):
@@ -90,14 +117,25 @@ def standard_error(numbers: np.ndarray) -> float:
     return float(numbers.std(ddof=1)) / math.sqrt(len(numbers))
 
 
+def half_width(numbers: np.ndarray) -> float:
+    """Half of the interval of a mean: Student's, or the anytime-valid one where seeds were added."""
+    if looked():
+        return float(anytime_t_factors(np.array([len(numbers)]), LEVEL)[0]) * float(numbers.std(ddof=1))
+    return float(special.stdtrit(len(numbers) - 1, (1 + LEVEL) / 2)) * standard_error(numbers)
+
+
 def tail(distance: float, numbers: np.ndarray) -> float:
     """Probability of a mean so far from the edge if the truth lay on its other side."""
+    if looked():
+        return anytime_t_p_value(numbers.tolist(), float(numbers.mean()) - distance)
     error = standard_error(numbers)
     return 0.0 if error == 0 else float(special.stdtr(len(numbers) - 1, -abs(distance) / error))
 
 
 def seeds_needed(numbers: np.ndarray, distance: float) -> int | None:
     """Return how many seeds would leave the edge outside the interval; None if nobody runs so many.
+
+    They are added after a look, so the anytime-valid interval is the one that must become so short.
 
     Args:
         numbers: seen so far, two at least.
@@ -107,6 +145,5 @@ def seeds_needed(numbers: np.ndarray, distance: float) -> int | None:
     if not 0 < abs(distance) < math.inf or not math.isfinite(spread):
         return None
     counts = np.arange(max(SEEDS, len(numbers) + 1), MOST_SEEDS + 1)
-    half = special.stdtrit(counts - 1, (1 + LEVEL) / 2) * spread / np.sqrt(counts)
-    enough = np.flatnonzero(half <= abs(distance))
+    enough = np.flatnonzero(anytime_t_factors(counts, LEVEL) * spread <= abs(distance))
     return int(counts[enough[0]]) if len(enough) else None

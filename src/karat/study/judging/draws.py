@@ -1,10 +1,11 @@
 """Statements that hold with a probability, judged on the share of draws."""
 
-from scipy import stats
+from scipy import special
 
+from karat.core.sequential import anytime_proportion_interval, anytime_proportion_p_value
 from karat.core.statistics import clopper_pearson
 from karat.study.finding import SHARE, Finding, Outcome
-from karat.study.judging.common import LEVEL, Side, undecided
+from karat.study.judging.common import LEVEL, Side, looked, undecided
 
 
 def share(successes: int, trials: int, side: Side, predicted: float) -> Finding:
@@ -24,17 +25,13 @@ def share(successes: int, trials: int, side: Side, predicted: float) -> Finding:
         return undecided(predicted, SHARE, rule, "Nothing was drawn.")
     if not 0 <= predicted <= 1:
         return undecided(predicted, SHARE, rule, "The prediction is no probability.")
-    interval, seen = clopper_pearson(successes, trials, LEVEL), successes / trials
+    interval = (anytime_proportion_interval if looked() else clopper_pearson)(successes, trials, LEVEL)
+    seen = successes / trials
     # Strictly: a share of one is not refuted by draws that all succeed, and never shown by them either.
     above, below = interval.low > predicted, interval.high < predicted
     right, wrong = (below, above) if side == "at most" else (above, below)
     outcome: Outcome = "holds" if right else "fails" if wrong else "inconclusive"
     towards = seen <= predicted if side == "at most" else seen >= predicted
-    tail = (
-        stats.binom.cdf(successes, trials, predicted)
-        if below
-        else stats.binom.sf(successes - 1, trials, predicted)
-    )
     half = (interval.high - interval.low) / 2
     return Finding(
         outcome=outcome,
@@ -43,7 +40,19 @@ def share(successes: int, trials: int, side: Side, predicted: float) -> Finding:
         predicted=predicted,
         unit=SHARE,
         leaning="holds" if towards else "fails",
-        p_value=float(tail) if outcome != "inconclusive" else None,
+        p_value=_tail(successes, trials, predicted, below) if outcome != "inconclusive" else None,
         resolution=half,
         trace=(rule,),
+    )
+
+
+def _tail(successes: int, trials: int, predicted: float, below: bool) -> float:
+    """Probability of a share so far on its side of the prediction if the truth lay on the other."""
+    if looked():
+        return anytime_proportion_p_value(successes, trials, predicted)
+    # bdtr is the distribution function of the binomial, bdtrc its complement.
+    return float(
+        special.bdtr(successes, trials, predicted)
+        if below
+        else special.bdtrc(successes - 1, trials, predicted)
     )

@@ -3,7 +3,6 @@
 from dataclasses import replace
 
 import numpy as np
-from scipy import special
 
 from karat.core.statistics import Interval
 from karat.study.finding import Finding, Margin, Outcome, Unit
@@ -14,9 +13,9 @@ from karat.study.judging.common import (
     Numbers,
     Side,
     finite_numbers,
+    half_width,
     room,
     seeds_needed,
-    standard_error,
     tail,
     undecided,
 )
@@ -118,7 +117,7 @@ def _judge_mean(values: Numbers, predicted: float, test: Margin | Side, unit: Un
         return replace(
             undecided(predicted, unit, rule, few), measured=mean, leaning=leaning, seeds_needed=needed
         )
-    half = float(special.stdtrit(len(numbers) - 1, (1 + LEVEL) / 2)) * standard_error(numbers)
+    half = half_width(numbers)
     decided = abs(inside) >= half
     return Finding(
         outcome=leaning if decided else "inconclusive",

@@ -13,6 +13,7 @@ from karat.study.judging.common import (
     Curves,
     Numbers,
     Side,
+    looked,
     room,
     seeds_needed,
     tail,
@@ -51,7 +52,7 @@ def curve(x: Numbers, curves: Curves, predicted: Numbers, test: Margin | Side, u
     if len(table) < SEEDS:
         few = f"{len(table)} of the {SEEDS} seeds that a random curve needs at least."
         return replace(undecided(float(predicted[0]), unit, rule, few), leaning=leaning)
-    band = simultaneous_band(table, LEVEL)
+    band = simultaneous_band(table, LEVEL, anytime=looked())
     half = [(high - low) / 2 for low, high in zip(band.low, band.high, strict=True)]
     at = min(range(len(x)), key=lambda i: inside[i] - half[i])
     outcome: Outcome = "holds" if inside[at] >= half[at] else "inconclusive"
