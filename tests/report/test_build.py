@@ -2,14 +2,16 @@
 
 import importlib
 import re
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
 from karat.report import ReportError, build
 from karat.study.drawing.picture import Picture
 from karat.study.drawing.style import new_figure
-from karat.study.experiment import cells
+from karat.study.experiment import Preset, cells
 from karat.study.hypothesis import is_so
 from karat.study.registry import PAPERS, STATEMENTS
 from karat.version import __version__
@@ -56,6 +58,28 @@ def test_more_seeds_count_where_every_setting_has_them_and_are_told(toy, store, 
     store.put(toy.record(last))
     build(store, tmp_path / "out", **toy.lists)
     assert "more seeds than planned" in read_page(tmp_path / "out" / "benign.html").text
+
+
+@dataclass(frozen=True, kw_only=True)
+class ImageConfig:
+    mu: float = 5.0
+    source: Literal["embedded", "mnist"] = "mnist"
+
+
+@pytest.mark.parametrize("source", ["mnist", "embedded"])
+def test_a_store_filled_with_other_images_is_judged_and_says_which(toy, store, tmp_path, read_page, source):
+    preset = Preset(config=ImageConfig(), grid={"mu": (5.0, 8.0)}, seeds=3)
+    experiment = replace(toy.experiment, presets={"quick": preset})
+    lists = {
+        "checks": {"benign.sec5": toy.check(experiment=experiment)},
+        "experiments": {experiment.name: experiment},
+    }
+    for cell in cells(experiment, "quick", overrides={"source": source}):
+        store.put(toy.record(cell))
+    build(store, tmp_path / "out", **lists)
+    page = read_page(tmp_path / "out" / "benign.html").text
+    assert "0.151 [0.1501, 0.1519]" in page
+    assert f"images: {source}" in page
 
 
 @pytest.mark.parametrize("version", ["0.0.1", __version__])

@@ -177,7 +177,8 @@ def print_claim(claim: "Claim", reading: str) -> None:
     pairs += [("control", control_line(outcome)) for outcome in claim.controls]
     pairs += [("caveat", claim.caveat), ("reading", reading)]
     pairs += [("rule", step) for step in claim.trace]
-    print_pairs([*pairs, ("scale", f"{claim.scale}, {claim.seeds} seeds")])
+    pairs += [("images", ", ".join(claim.images)), ("scale", f"{claim.scale}, {claim.seeds} seeds")]
+    print_pairs(pairs)
 
 
 def _ledger_line(entry: "Entry") -> str:

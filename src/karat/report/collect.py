@@ -2,14 +2,17 @@
 
 import itertools
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence, Set
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import get_args
 
 from karat.errors import SourceError
 from karat.lab.store import Store
 from karat.study.check import Check
 from karat.study.claim import Claim, judge_claim
+from karat.study.config import hints
 from karat.study.experiment import SCALES, Cell, Experiment, cells
 from karat.study.family import Family, judge_family
 from karat.study.ledger import Entry
@@ -29,6 +32,7 @@ class Held:
         title: its question.
         paper: key of its paper, empty for a user's own.
         scale: that is shown, None for a user's own experiment.
+        images: the setting `source`, where the store was filled with other images than those here.
         expected: cells of the preset.
         records: those found.
         other: records of further settings and scales.
@@ -43,6 +47,7 @@ class Held:
     records: tuple[Record, ...]
     other: int = 0
     stale: int = 0
+    images: Mapping[str, str] = field(default_factory=dict)
 
     def count(self, status: str) -> int:
         """How many of the records ended so."""
@@ -155,10 +160,10 @@ def _judge(store: Store, statement: Statement, check: Check, held: Mapping[str, 
         return judge_claim(statement, check, [])
     known = {record.key: record for name in check.names if name in held for record in held[name].records}
     try:
-        plan = plan_claim(check, shown.scale)
+        plan = plan_claim(check, shown.scale, overrides=shown.images)
         more = _seeds_everywhere(plan.cells, known.values())
         if more > max(cell.seed for cell in plan.cells) + 1:
-            plan = plan_claim(check, shown.scale, more)
+            plan = plan_claim(check, shown.scale, more, shown.images)
     except ValueError as error:
         return replace(judge_claim(statement, check, []), error=f"its cells cannot be planned ({error})")
     stored = [known.get(cell.key) or store.get(cell) for cell in plan.every]
@@ -180,15 +185,15 @@ def _at_scale(store: Store, experiment: Experiment, scale: str | None) -> Held:
     statuses = store.statuses(experiment.name)
     stored = {config_hash for config_hash, _ in statuses}
     finished = {key for key, status in statuses.items() if status != "failed"}
-    chosen, expected, hashes = scale, 0, set[str]()
+    chosen, images, expected, hashes = scale, dict[str, str](), 0, set[str]()
     for candidate in (scale,) if scale else reversed(SCALES):
         if candidate not in experiment.presets:
             continue
-        planned = cells(experiment, candidate)
+        change, planned = _planned(experiment, candidate, stored)
         configs = {cell.config_hash for cell in planned}
         complete = all((cell.config_hash, cell.seed) in finished for cell in planned)
         if complete or (configs & stored and not hashes):
-            chosen, expected, hashes = candidate, len(planned), configs
+            chosen, images, expected, hashes = candidate, change, len(planned), configs
         if complete:
             break
     records = tuple(store.records(experiment.name, hashes)) if hashes else ()
@@ -197,11 +202,29 @@ def _at_scale(store: Store, experiment: Experiment, scale: str | None) -> Held:
         title=experiment.title,
         paper=experiment.paper,
         scale=chosen,
+        images=images,
         expected=max(expected, len(records)),
         records=records,
         other=len(statuses) - len(records),
         stale=_stale(experiment, records),
     )
+
+
+def _planned(experiment: Experiment, scale: str, stored: Set[str]) -> tuple[dict[str, str], list[Cell]]:
+    """The cells of a scale, on the images of whoever filled the store if those here were not used.
+
+    The setting `source` names the images, and its default says which of them this machine has.
+    """
+    planned = cells(experiment, scale)
+    if not stored or any(cell.config_hash in stored for cell in planned):
+        return {}, planned
+    for source in get_args(hints(experiment.preset(scale).config).get("source")):
+        change = {"source": source}
+        with suppress(ValueError):  # images that do not fit the other settings
+            others = cells(experiment, scale, overrides=change)
+            if any(cell.config_hash in stored for cell in others):
+                return change, others
+    return {}, planned
 
 
 def _stale(experiment: Experiment, records: Sequence[Record]) -> int:

@@ -65,6 +65,7 @@ class Claim:
         interval: of ours, over seeds or draws.
         scale: preset of the records.
         seeds: behind them.
+        images: the image sets behind them, from the setting `source`.
         ledger: the hypotheses at the settings that were looked at.
         controls: the same check where it must not hold.
         caveat: what a reader must know beside the numbers.
@@ -90,6 +91,7 @@ class Claim:
     interval: Interval | None = None
     scale: str | None = None
     seeds: int = 0
+    images: tuple[str, ...] = ()
     ledger: tuple[Entry, ...] = ()
     controls: tuple[ControlOutcome, ...] = ()
     caveat: str = ""
@@ -168,7 +170,8 @@ def _judged(
         _control_outcome(check, control, controls.get(control.name, ())) for control in check.controls
     )
     verdict, notes = _verdict(check, finding, ledger, outcomes, _diverged(runs, looked_at))
-    claim = replace(blank, verdict=verdict, ledger=ledger, controls=outcomes)
+    images = tuple(sorted({str(source) for run in looked_at if (source := _source(run.config))}))
+    claim = replace(blank, verdict=verdict, ledger=ledger, controls=outcomes, images=images)
     if finding is None:
         return replace(claim, caveat=" ".join(filter(None, [why, blank.caveat])))
     return replace(
@@ -184,6 +187,11 @@ def _judged(
         settles=_settles(verdict, finding, ledger),
         curve=finding.curve,
     )
+
+
+def _source(config: object) -> object:
+    """The images of a run; experiments on real images call this setting `source`."""
+    return getattr(config, "source", None)
 
 
 def _added(finding: Finding) -> str:
@@ -279,6 +287,7 @@ def claim_json(claim: Claim) -> dict[str, Any]:
         "hypotheses_unmet": list(claim.hypotheses_unmet),
         "ledger": [_plain(asdict(entry)) for entry in claim.ledger],
         "controls": [_plain(asdict(outcome)) for outcome in claim.controls],
+        "images": list(claim.images),
         "trace": list(claim.trace),
         "curve": None if claim.curve is None else _plain(asdict(claim.curve)),
     }
