@@ -7,6 +7,7 @@ from karat_toys import TOY
 
 from karat.lab.execute import execute
 from karat.lab.store import Store, merge
+from karat.lab.store.rescue import rescue
 from karat.study.experiment import cells
 from karat.study.record import Record
 
@@ -62,3 +63,13 @@ def test_plans_and_benchmarks_come_along(tmp_path, records):
         merge(target, [tmp_path / "a"])
         assert [plan["name"] for plan in target.sweeps()] == ["s1"]
         assert target.benchmarks()["attacks"]["rows"] == [1]
+
+
+def test_records_that_wait_beside_a_store_come_along_and_stay(tmp_path, records):
+    theirs = fill(tmp_path / "theirs", records[:2])
+    waiting = rescue(theirs, records[1:4])
+    with Store(tmp_path / "mine") as target:
+        merged = merge(target, [theirs])
+        assert (merged.taken, merged.known) == (4, 1)
+        assert target.records() == sorted(records[:4], key=lambda record: record.key)
+    assert waiting.exists()

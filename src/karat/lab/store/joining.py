@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from karat.lab.store.rescue import rescued
 from karat.lab.store.store import Store
 from karat.study.record import Record
 
@@ -30,6 +31,7 @@ class Merged:
 def merge(target: Store, others: Iterable[str | Path]) -> Merged:
     """Take the records, sweeps and benchmarks of other stores into one; the others are only read.
 
+    Records that could not be saved and wait beside a store (see `rescue`) count as its own.
     A finished record takes the place of a failed one. Where both have finished with different results, the
     one that is there stays, and the other goes to a file beside the store, for somebody must look at it.
 
@@ -42,10 +44,11 @@ def merge(target: Store, others: Iterable[str | Path]) -> Merged:
     for path in others:
         with Store(path, read_only=True) as other:
             present = {record.key: record for record in target.records()}
-            for record in other.records():
+            for record in (*other.records(), *rescued(Path(path))):
                 here = present.get(record.key)
                 if here is None or (record.finished and not here.finished):
                     target.put(record)
+                    present[record.key] = record
                     taken += 1
                 elif not record.finished or _same(record, here):
                     known += 1

@@ -36,12 +36,21 @@ def claim_rescued(path: Path) -> list[tuple[Path, list[Record]]]:
     A line cut off by a full disk is skipped.
     """
     claimed = []
-    for file in sorted(path.parent.glob(f"{glob.escape(path.name)}.rescued*.jsonl")):
+    for file in _files(path):
         mine = path.with_name(f"{path.name}.rescued-{uuid4().hex}.jsonl")
         with suppress(OSError):
             file.rename(mine)
             claimed.append((mine, _records(mine)))
     return claimed
+
+
+def rescued(path: Path) -> list[Record]:
+    """Return the records that wait beside the store at `path`, and leave them there."""
+    return [record for file in _files(path) for record in _records(file)]
+
+
+def _files(path: Path) -> list[Path]:
+    return sorted(path.parent.glob(f"{glob.escape(path.name)}.rescued*.jsonl"))
 
 
 def _records(file: Path) -> list[Record]:
