@@ -15,6 +15,7 @@ from karat.study.ledger import Entry
 from karat.study.plan import plan_claim
 from karat.study.record import Record
 from karat.study.registry import STATEMENTS
+from karat.study.settling import Settling, settling
 from karat.study.source import source_hash
 from karat.study.statement import Statement
 
@@ -66,11 +67,13 @@ class Judged:
         statement: what the paper says.
         check: how it is tested, None if it cannot be yet.
         claim: the statement as it was judged.
+        settling: what would settle an open verdict.
     """
 
     statement: Statement
     check: Check | None
     claim: Claim
+    settling: Settling | None = None
 
     @property
     def verdict(self) -> str:
@@ -142,24 +145,25 @@ def collect(
     judged = []
     for statement in STATEMENTS:
         check = checks.get(statement.id)
-        claim = _judge(store, statement, check, held) if check else judge_claim(statement, None, [])
-        judged.append(Judged(statement=statement, check=check, claim=claim))
+        judged.append(_judge(store, statement, check, held))
     return Content(judged=tuple(judged), experiments=tuple(held.values()))
 
 
-def _judge(store: Store, statement: Statement, check: Check, held: Mapping[str, Held]) -> Claim:
+def _judge(store: Store, statement: Statement, check: Check | None, held: Mapping[str, Held]) -> Judged:
     """Judge a statement on the records of the scale that is shown, with those of its controls."""
-    shown = held.get(check.name)
-    if shown is None or shown.scale is None or shown.scale not in check.scales or not shown.records:
-        return judge_claim(statement, check, [])
+    blank = Judged(statement=statement, check=check, claim=judge_claim(statement, check, []))
+    shown = held.get(check.name) if check else None
+    if check is None or shown is None or shown.scale not in check.scales or not shown.records:
+        return blank
     try:
         plan = plan_claim(check, shown.scale)
     except ValueError as error:
-        return replace(judge_claim(statement, check, []), error=f"its cells cannot be planned ({error})")
+        return replace(blank, claim=replace(blank.claim, error=f"its cells cannot be planned ({error})"))
     known = {record.key: record for name in check.names if name in held for record in held[name].records}
-    stored = [known.get(cell.key) or store.get(cell) for cell in plan.every]
-    records, controls = plan.select(record for record in stored if record is not None)
-    return judge_claim(statement, check, records, shown.scale, controls)
+    stored = [record for cell in plan.every if (record := known.get(cell.key) or store.get(cell))]
+    records, controls = plan.select(stored)
+    claim = judge_claim(statement, check, records, shown.scale, controls)
+    return replace(blank, claim=claim, settling=settling(claim, check, plan, stored))
 
 
 def _at_scale(store: Store, experiment: Experiment, scale: str | None) -> Held:
