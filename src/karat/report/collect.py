@@ -11,6 +11,7 @@ from karat.study.check import Check
 from karat.study.claim import Claim, judge_claim
 from karat.study.experiment import SCALES, Experiment, cells
 from karat.study.family import Family, judge_family
+from karat.study.judging.kinds import EXACT, rules_in
 from karat.study.ledger import Entry
 from karat.study.plan import plan_claim
 from karat.study.record import Record
@@ -81,9 +82,19 @@ class Judged:
         return self.claim.verdict or "not run"
 
     @property
-    def ledger(self) -> tuple[Entry, ...]:
-        """The hypotheses that are not simply met."""
-        return tuple(entry for entry in self.claim.ledger if entry.status != "met")
+    def exact(self) -> bool:
+        """Whether it compares exact numbers only, which chance cannot turn."""
+        return bool(self.claim.trace) and rules_in(self.claim.trace) <= EXACT
+
+    @property
+    def unmet(self) -> tuple[Entry, ...]:
+        """The hypotheses that put the claim out of its regime."""
+        return tuple(entry for entry in self.claim.ledger if entry.status == "unmet")
+
+    @property
+    def other_hypotheses(self) -> tuple[Entry, ...]:
+        """The hypotheses that are met, waived or cannot be looked at."""
+        return tuple(entry for entry in self.claim.ledger if entry.status != "unmet")
 
 
 @dataclass(frozen=True, kw_only=True)

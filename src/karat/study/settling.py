@@ -125,7 +125,12 @@ def _larger(check: Check, scale: str) -> Settling | None:
 
 
 def _scales_above(check: Check, scale: str) -> list[str]:
-    return [larger for larger in SCALES[SCALES.index(scale) + 1 :] if larger in check.scales]
+    experiments = (check.experiment, *check.beside)
+    return [
+        larger
+        for larger in SCALES[SCALES.index(scale) + 1 :]
+        if larger in check.scales and all(larger in one.presets for one in experiments)
+    ]
 
 
 def _at_scale(check: Check, scale: str, what: str) -> Settling:

@@ -200,7 +200,7 @@ def draw_kernels(runs: Sequence[Run[KernelConfig, KernelResult]]) -> list[Pictur
             [place - 0.25, place + 0.25], [floor, floor], color=INK, label="floor" if place == 0 else None
         )
     ax.set_xticks(range(len(by_width)), [f"{width:g}" for width in by_width])
-    ax.set_ylim(0, None)
+    ax.set_ylim(0, 1.1 * max(run.result.hinge for run in runs))
     finish(ax, x="bandwidth of the radial kernel", y="test hinge loss", title="Kernels on parity")
     caption = (
         "Kernel ridge regression, ridge chosen on validation. Floor: p_o (1 - L sqrt(lambda)), with the "
