@@ -54,6 +54,34 @@ def test_a_claim_is_shown(karat):
     assert "karat/papers/benign/experiments/" in karat("show", "benign.thm3.1.3").out
     shown = karat("show", "benign.thm3.1.3", "--json").json
     assert (shown["id"], shown["ref"]) == ("benign.thm3.1.3", "benign, Thm 3.1(3)")
+    assert shown["claim"] is None
+
+
+def test_a_claim_is_shown_with_its_relations_hypotheses_and_controls(karat):
+    lines = [tuple(line.split(maxsplit=1)) for line in karat("show", "features.thm4").out.splitlines()]
+    assert ("superseded", "by  features.thm4.repaired") in lines
+    assert any(name == "control" and "removes learner by learner=told" in text for name, text in lines)
+    out = karat("show", "benign.thm3.1.3").out
+    assert "used" not in out
+    assert "uses" in out
+    (unmet,) = [line for line in out.splitlines() if "Asm 1(4)" in line]
+    assert unmet.startswith("unmet")
+    assert " against " in unmet
+    assert karat("show", "features.thm4.repaired", "--json").json["origin"] == "karat"
+
+
+def test_a_claim_that_ran_is_shown_with_its_verdict(karat):
+    assert karat("show", "features.lem24", "--json").json["claim"] is None
+    assert karat("check", "features.lem24", "--scale", "tiny", "--workers", "0").code == 0
+    claim = karat("show", "features.lem24", "--json").json["claim"]
+    assert (claim["verdict"], claim["survives_holm"], claim["settling"]) == ("holds", True, None)
+    assert "stands at 95 % when all are taken together (Holm)" in karat("show", "features.lem24").out
+
+
+def test_an_open_verdict_names_the_command_that_would_settle_it(karat):
+    out = karat("check", "features.lem6", "--scale", "tiny", "--workers", "0").out
+    assert "`karat regime features.lem6 --scale tiny`" in out
+    assert "karat regime features.lem6" in karat("show", "features.lem6").out
 
 
 @pytest.mark.parametrize(

@@ -17,21 +17,39 @@ sys.exit(f"loaded {{heavy}}" if heavy else code)
 """
 
 
-@pytest.mark.parametrize("arguments", [["papers"], ["papers", "--json"], ["claims"], ["--help"]])
-def test_looking_does_not_import_torch(arguments):
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["papers"],
+        ["papers", "--json"],
+        ["claims"],
+        ["claims", "--json"],
+        ["show", "benign.def2.1"],
+        ["--help"],
+    ],
+)
+def test_looking_does_not_import_torch(arguments, tmp_path):
     code = CODE.format(arguments=arguments)
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    environment = os.environ | {"XDG_CACHE_HOME": str(tmp_path)}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment)
     assert done.returncode == 0, done.stderr
     assert done.stdout
 
 
+RUN = ["check", "features.lem24", "--scale", "tiny", "--workers", "0"]
+
+
+def environment_of(cache):
+    return os.environ | {"XDG_CACHE_HOME": str(cache), "KARAT_STORE": str(cache / "store.sqlite")}
+
+
 @pytest.fixture(scope="module")
 def cache(tmp_path_factory):
-    """A cache folder in which some command has left the catalogue."""
+    """A cache folder in which some commands have left the catalogue and the verdicts on a store."""
     folder = tmp_path_factory.mktemp("cache")
-    command = [sys.executable, "-m", "karat.cli", "experiments"]
-    subprocess.run(command, env=os.environ | {"XDG_CACHE_HOME": str(folder)}, check=True, capture_output=True)
-    assert len(list(folder.glob("karat/catalogue-*.json"))) == 1
+    for arguments in (["experiments"], ["show", "benign.thm3.1.3"], RUN, ["show", "features.lem24"]):
+        command = [sys.executable, "-m", "karat.cli", *arguments]
+        subprocess.run(command, env=environment_of(folder), check=True, capture_output=True)
     return folder
 
 
@@ -40,15 +58,16 @@ def cache(tmp_path_factory):
     [
         ["show", "benign.thm3.1.3"],
         ["show", "benign.thm3.1.3", "--json"],
-        ["claims", "--json"],
+        ["show", "features.lem24"],
+        ["claims", "--verdicts"],
         ["experiments"],
         ["experiments", "--paper", "lazy", "--json"],
     ],
 )
 def test_what_was_looked_up_before_needs_no_torch(arguments, cache):
     code = CODE.format(arguments=arguments)
-    environment = os.environ | {"XDG_CACHE_HOME": str(cache)}
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment)
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment_of(cache))
     assert done.returncode == 0, done.stderr
     assert done.stdout
 

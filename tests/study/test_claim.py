@@ -19,7 +19,7 @@ from karat.study.registry import get_statement
 FIELDS = {
     "id", "paper", "title", "kind", "origin", "status", "verdict", "reported", "predicted", "measured",
     "unit", "interval", "scale", "seeds", "ledger", "controls", "caveat", "trace", "p_value", "resolution",
-    "settles", "images",
+    "settles", "seeds_needed", "images",
     "error", "curve", "hypotheses_unmet",
 }  # fmt: skip
 STATEMENT = get_statement("benign.thm3.1.3")

@@ -1,5 +1,7 @@
 """Every item of the papers' inventory is a statement, and the statements are well formed."""
 
+import re
+
 import pytest
 
 from karat.study.listing import listed_checks
@@ -94,3 +96,10 @@ def test_checks_are_listed_whether_or_not_the_tuple_is_annotated(tmp_path, monke
         (tmp_path / name / "checks.py").write_text(f'{head} = (Check(claim_id="toy.thm1"),)\n')
         paper = Paper(key="toy", title="T", authors=("A",), venue="V", year=2026, statements=(), package=name)
         assert listed_checks(paper, {"toy.thm1"}) == {"toy.thm1"}
+
+
+def test_no_statement_announces_its_verdict():
+    outcome = re.compile(
+        r"\b(false|refuted|wrong|untrue|is true|slip|survives|vacuous(ly)?|does not hold|fails)\b", re.I
+    )
+    assert [statement.id for statement in STATEMENTS if outcome.search(statement.title)] == []

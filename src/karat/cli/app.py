@@ -14,6 +14,7 @@ from karat.cli import (
     replay,
     reproduce,
     run,
+    show,
     store,
     sweep,
     tables,
@@ -27,7 +28,7 @@ app = typer.Typer(
 )
 app.command()(browse.papers)
 app.command()(browse.claims)
-app.command()(browse.show)
+app.command()(show.show)
 app.command()(browse.experiments)
 app.command()(run.run)
 app.command()(run.check)

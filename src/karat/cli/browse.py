@@ -1,15 +1,15 @@
-"""Commands that only look: papers, claims, experiments, show."""
+"""Commands that only look: papers, claims, experiments."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from karat.cli.catalogue import catalogue
-from karat.cli.errors import BAD_INPUT, Failure, bad_input
-from karat.cli.options import ClaimId, Json, PaperKey, StorePath
-from karat.cli.output import print_json, print_pairs, print_table, with_interval
-from karat.cli.session import open_store
+from karat.cli.catalogue import experiment_facts
+from karat.cli.errors import BAD_INPUT, Failure
+from karat.cli.options import Json, PaperKey, StorePath
+from karat.cli.output import print_json, print_table, with_ends
+from karat.cli.verdicts import stored_verdicts
 from karat.core.texts import number
 
 if TYPE_CHECKING:
@@ -68,11 +68,10 @@ def claims(
     if verdicts:
         _print_verdicts([statement.id for statement in chosen], store, json)
         return
-    if json:
-        known = catalogue()["claims"]
-        print_json([known[statement.id]["claim"] for statement in chosen])
-        return
     executable = study.executable_ids()
+    if json:
+        print_json([statement_facts(item.id) for item in chosen])
+        return
     rows = [
         [item.id, item.kind, "executable" if item.id in executable else "stated", item.title]
         for item in chosen
@@ -81,63 +80,44 @@ def claims(
 
 
 def _print_verdicts(ids: list[str], store: Path | None, json: bool) -> None:
-    from karat import study
-    from karat.report.collect import collect
-    from karat.study.registry import EXPERIMENTS
-
-    with open_store(store, read_only=True) as opened:
-        content = collect(opened, None, study.CHECKS, EXPERIMENTS, others=False)
-    judged = {item.claim.id: item for item in content.judged}
+    judged = stored_verdicts(store)
     if json:
-        print_json([study.claim_json(judged[claim_id].claim) for claim_id in ids])
+        print_json([judged[claim_id] for claim_id in ids])
         return
     rows = []
     for claim_id in ids:
-        claim = judged[claim_id].claim
-        measured = with_interval(claim.measured, claim.interval)
-        rows.append([claim.id, judged[claim_id].verdict, number(claim.predicted), measured, claim.title])
+        claim = judged[claim_id]
+        measured = with_ends(claim["measured"], claim["interval"])
+        verdict = claim["verdict"] or "not run"
+        rows.append([claim_id, verdict, number(claim["predicted"]), measured, claim["title"]])
     print_table(["claim", "verdict", "predicted", "measured", "statement"], rows)
+
+
+def statement_facts(claim_id: str) -> dict[str, Any]:
+    """Return what the paper says and how it stands to other statements, as JSON; needs no check.
+
+    Args:
+        claim_id: of the statement.
+    """
+    from karat import study
+
+    statement = study.get_statement(claim_id)
+    names = ("id", "paper", "title", "kind", "ref", "line", "origin")
+    return {name: getattr(statement, name) for name in names} | {
+        "relations": study.relations(claim_id),
+        "status": "executable" if claim_id in study.executable_ids() else "stated",
+    }
 
 
 def experiments(paper: PaperKey = None, json: Json = False) -> None:
     """List the experiments: what `run`, `sweep` and `table` take, and how many claims read each."""
     keys = paper_keys(paper)
-    chosen = [facts for facts in catalogue()["experiments"].values() if facts["paper"] in keys]
+    chosen = [facts for facts in experiment_facts().values() if facts["paper"] in keys]
     if json:
         print_json(chosen)
         return
     rows = [[facts["name"], facts["part"], str(facts["claims"]), facts["title"]] for facts in chosen]
     print_table(["experiment", "part", "claims", "question"], rows)
-
-
-def show(claim_id: ClaimId, json: Json = False) -> None:
-    """Show one claim: what the paper says, how it is read, which experiment checks it, where its code is."""
-    from karat import study
-
-    with bad_input():
-        statement = study.get_statement(claim_id)
-    claim, check = (catalogue()["claims"][claim_id][part] for part in ("claim", "check"))
-    if json:
-        unchecked: dict[str, Any] = {"experiment": None, "reading": "", "scales": []}
-        print_json(claim | {"ref": statement.ref} | (check or unchecked))
-        return
-    pairs = [
-        ("claim", statement.id),
-        ("statement", statement.title),
-        ("kind", statement.kind),
-        ("where", f"{statement.ref} ({study.PAPERS[statement.paper].title})"),
-        ("status", "executable" if check else "stated (no check yet)"),
-    ]
-    if check:
-        pairs += [
-            ("reported", number(claim["reported"])),
-            ("reading", check["reading"]),
-            ("experiment", check["experiment"]),
-            ("code", ", ".join(check["code"])),
-            ("scales", ", ".join(check["scales"])),
-            ("to check it", f"karat check {statement.id}"),
-        ]
-    print_pairs(pairs)
 
 
 def paper_keys(paper: str | None) -> list[str]:

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from karat.cli.catalogue import catalogue
+from karat.cli.catalogue import experiment_facts
 from karat.cli.errors import BAD_INPUT, Failure
 from karat.study.experiment import Scale as ScaleName
 from karat.study.record import Status as StatusName
@@ -28,7 +28,7 @@ def _paper_keys() -> list[str]:
 
 
 def _experiments() -> list[str]:
-    return list(catalogue()["experiments"])
+    return list(experiment_facts())
 
 
 Scale = Annotated[ScaleName, typer.Option(help="Seconds, a minute, or the paper's own size.")]

@@ -56,6 +56,11 @@ def print_pairs(pairs: Sequence[tuple[str, str]]) -> None:
 
 def with_interval(value: float | None, interval: "Interval | None") -> str:
     """Return "0.31 [0.29, 0.33]", the interval left out when there is none."""
-    if value is None or interval is None:
+    return with_ends(value, None if interval is None else (interval.low, interval.high))
+
+
+def with_ends(value: float | None, ends: Sequence[float] | None) -> str:
+    """Return a number with the ends of its interval, as they stand in JSON."""
+    if value is None or ends is None:
         return number(value)
-    return f"{number(value)} [{number(interval.low)}, {number(interval.high)}]"
+    return f"{number(value)} [{number(ends[0])}, {number(ends[1])}]"

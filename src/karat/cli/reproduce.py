@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from karat.cli.browse import paper_keys
+from karat.cli.catalogue import remember_everything
 from karat.cli.duration import CellLimit
 from karat.cli.errors import Failure, bad_input
 from karat.cli.inputs import require_folder
@@ -113,6 +114,7 @@ def reproduce(
         print_json({"claims": [study.claim_json(claim) for claim in judged], "report": str(page)})
     else:
         _print(judged, page, opened.path)
+    remember_everything()
     require_success(records)
 
 
@@ -199,3 +201,4 @@ def report(
         print_json({"report": str(page)})
     else:
         print_pairs([("report", str(page))])
+    remember_everything()

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from karat.lab.averages import Group
     from karat.study.claim import Claim, ControlOutcome
     from karat.study.ledger import Entry
+    from karat.study.settling import Settling
 
 
 def run(
@@ -133,6 +134,7 @@ def check(
         statement = study.get_statement(claim_id)
     from karat.lab import run_cells
     from karat.study.plan import plan_claim  # after a wrong name was refused: behind it stands torch
+    from karat.study.settling import settling
 
     chosen = engine_named(engine, scheduler, workers, cell_limit)
     claim_check = study.CHECKS.get(claim_id)
@@ -150,17 +152,26 @@ def check(
         stored = [record for cell in plan.every if (record := opened.get(cell)) is not None]
     own, of_controls = plan.select(stored)
     claim = study.judge_claim(statement, claim_check, own, scale, of_controls, added=plan.added)
+    settled = settling(claim, claim_check, plan, stored, settings or ())
     if json:
-        print_json(study.claim_json(claim))
+        print_json(study.claim_json(claim) | {"settling": settled and vars(settled)})
     else:
-        print_claim(claim, claim_check.reading)
+        print_claim(claim, claim_check.reading, settled)
     require_success(records)
     if claim.error:
         raise Failure(f"{claim.id}: {claim.error}; this is a bug of the check, not a verdict.")
 
 
-def print_claim(claim: "Claim", reading: str) -> None:
-    """Print a judged claim with everything that qualifies its verdict."""
+def print_claim(claim: "Claim", reading: str, settled: "Settling | None" = None) -> None:
+    """Print a judged claim with everything that qualifies its verdict.
+
+    Args:
+        claim: as it was judged.
+        reading: of its check.
+        settled: what would settle an open verdict.
+    """
+    from karat.study.trace import condensed
+
     unit = f" ({claim.unit})" if claim.unit else ""
     decided = claim.verdict in ("holds", "fails") and claim.resolution
     pairs = [
@@ -170,13 +181,13 @@ def print_claim(claim: "Claim", reading: str) -> None:
         ("predicted", number(claim.predicted) and number(claim.predicted) + unit),
         ("measured", with_interval(claim.measured, claim.interval)),
         ("verdict", claim.verdict or ("error" if claim.error else "not run")),
-        ("would settle", claim.settles),
+        ("would settle", str(settled or "")),
         ("would see", f"a deviation of {number(claim.resolution)}{unit}" if decided else ""),
     ]
     pairs += [(entry.status, _ledger_line(entry)) for entry in claim.ledger]
     pairs += [("control", control_line(outcome)) for outcome in claim.controls]
     pairs += [("caveat", claim.caveat), ("reading", reading)]
-    pairs += [("rule", step) for step in claim.trace]
+    pairs += [("rule", step) for step in condensed(claim.trace)]
     pairs += [("images", ", ".join(claim.images)), ("scale", f"{claim.scale}, {claim.seeds} seeds")]
     print_pairs(pairs)
 

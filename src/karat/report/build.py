@@ -10,7 +10,7 @@ from typing import Any
 from jinja2 import Environment
 
 from karat.core.checks import require_choice
-from karat.core.texts import number
+from karat.core.texts import duration, number
 from karat.errors import ReportError
 from karat.lab.store import Store
 from karat.report.collect import Content, Held, collect
@@ -20,11 +20,12 @@ from karat.report.folders import without_folders
 from karat.report.pages import environment, replace_file
 from karat.report.sweeps import sweep_views
 from karat.report.trust import grounds_of
-from karat.report.typeset import typeset
+from karat.report.typeset import formula
 from karat.study.check import Check
 from karat.study.drawing.picture import Picture, describe, varying
 from karat.study.experiment import SCALES, Experiment
-from karat.study.registry import CHECKS, EXPERIMENTS, FIGURES, PAPERS
+from karat.study.registry import CHECKS, EXPERIMENTS, FIGURES, PAPERS, relations
+from karat.study.trace import condensed
 from karat.version import __version__
 
 VERDICTS = {
@@ -37,7 +38,7 @@ VERDICTS = {
 }
 
 
-_PIXELS_PER_INCH, _WIDE = 115, 1.75
+_PIXELS_PER_INCH, _WIDE, _HALF_PAGE = 115, 1.75, 800
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -144,15 +145,16 @@ def _plates(held: Held) -> list[Plate]:
 
 
 def _plate(held: Held, picture: Picture) -> Plate:
-    """Panels side by side need the whole width of the page to be read."""
+    """Panels side by side need the whole width of the page to be read, and so do many of them."""
     width, height = picture.figure.get_size_inches()
+    pixels = round(_PIXELS_PER_INCH * width)
     return Plate(
         experiment=held,
         title=picture.title,
         caption=picture.caption,
         image=data_uri(picture.figure),
-        width=round(_PIXELS_PER_INCH * width),
-        wide=width > _WIDE * height,
+        width=pixels,
+        wide=width > _WIDE * height or pixels > _HALF_PAGE,
     )
 
 
@@ -161,9 +163,12 @@ def _environment() -> Environment:
     templates = environment()
     templates.filters["number"] = number
     templates.filters["describe"] = describe
-    templates.filters["typeset"] = typeset
+    templates.filters["duration"] = duration
+    templates.filters["typeset"] = formula
     templates.filters["without_folders"] = without_folders
+    templates.filters["condensed"] = condensed
     templates.globals["varying"] = varying
+    templates.globals["relations"] = relations
     return templates
 
 

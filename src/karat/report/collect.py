@@ -15,10 +15,12 @@ from karat.study.claim import Claim, judge_claim
 from karat.study.config import hints
 from karat.study.experiment import SCALES, Cell, Experiment, cells
 from karat.study.family import Family, judge_family
+from karat.study.judging.kinds import EXACT, rules_in
 from karat.study.ledger import Entry
 from karat.study.plan import plan_claim
 from karat.study.record import Record
 from karat.study.registry import STATEMENTS
+from karat.study.settling import Settling, settling
 from karat.study.source import source_hash
 from karat.study.statement import Statement
 
@@ -72,11 +74,13 @@ class Judged:
         statement: what the paper says.
         check: how it is tested, None if it cannot be yet.
         claim: the statement as it was judged.
+        settling: what would settle an open verdict.
     """
 
     statement: Statement
     check: Check | None
     claim: Claim
+    settling: Settling | None = None
 
     @property
     def verdict(self) -> str:
@@ -84,9 +88,19 @@ class Judged:
         return self.claim.verdict or "not run"
 
     @property
-    def ledger(self) -> tuple[Entry, ...]:
-        """The hypotheses that are not simply met."""
-        return tuple(entry for entry in self.claim.ledger if entry.status != "met")
+    def exact(self) -> bool:
+        """Whether it compares exact numbers only, which chance cannot turn."""
+        return bool(self.claim.trace) and rules_in(self.claim.trace) <= EXACT
+
+    @property
+    def unmet(self) -> tuple[Entry, ...]:
+        """The hypotheses that put the claim out of its regime."""
+        return tuple(entry for entry in self.claim.ledger if entry.status == "unmet")
+
+    @property
+    def other_hypotheses(self) -> tuple[Entry, ...]:
+        """The hypotheses that are met, waived or cannot be looked at."""
+        return tuple(entry for entry in self.claim.ledger if entry.status != "unmet")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -148,16 +162,16 @@ def collect(
     judged = []
     for statement in STATEMENTS:
         check = checks.get(statement.id)
-        claim = _judge(store, statement, check, held) if check else judge_claim(statement, None, [])
-        judged.append(Judged(statement=statement, check=check, claim=claim))
+        judged.append(_judge(store, statement, check, held))
     return Content(judged=tuple(judged), experiments=tuple(held.values()))
 
 
-def _judge(store: Store, statement: Statement, check: Check, held: Mapping[str, Held]) -> Claim:
+def _judge(store: Store, statement: Statement, check: Check | None, held: Mapping[str, Held]) -> Judged:
     """Judge a statement on the records of the scale that is shown, with those of its controls."""
-    shown = held.get(check.name)
-    if shown is None or shown.scale is None or shown.scale not in check.scales or not shown.records:
-        return judge_claim(statement, check, [])
+    blank = Judged(statement=statement, check=check, claim=judge_claim(statement, check, []))
+    shown = held.get(check.name) if check else None
+    if check is None or shown is None or shown.scale not in check.scales or not shown.records:
+        return blank
     known = {record.key: record for name in check.names if name in held for record in held[name].records}
     try:
         plan = plan_claim(check, shown.scale, overrides=shown.images)
@@ -165,10 +179,11 @@ def _judge(store: Store, statement: Statement, check: Check, held: Mapping[str, 
         if more > max(cell.seed for cell in plan.cells) + 1:
             plan = plan_claim(check, shown.scale, more, shown.images)
     except ValueError as error:
-        return replace(judge_claim(statement, check, []), error=f"its cells cannot be planned ({error})")
-    stored = [known.get(cell.key) or store.get(cell) for cell in plan.every]
-    records, controls = plan.select(record for record in stored if record is not None)
-    return judge_claim(statement, check, records, shown.scale, controls, added=plan.added)
+        return replace(blank, claim=replace(blank.claim, error=f"its cells cannot be planned ({error})"))
+    stored = [record for cell in plan.every if (record := known.get(cell.key) or store.get(cell))]
+    records, controls = plan.select(stored)
+    claim = judge_claim(statement, check, records, shown.scale, controls, added=plan.added)
+    return replace(blank, claim=claim, settling=settling(claim, check, plan, stored))
 
 
 def _seeds_everywhere(planned: Sequence[Cell], records: Iterable[Record]) -> int:

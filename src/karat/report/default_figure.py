@@ -34,14 +34,19 @@ def default_figure(records: Sequence[Record]) -> list[Picture]:
         for axes, name in zip(panels, names, strict=True):
             lines = _seeds(done, name) if axis == "seed" else _lines(groups, name, axis, others)
             for index, (label, points) in enumerate(list(lines.items())[:MOST_LINES]):
-                draw_means(axes, points, color=PALETTE[index], label=literal(label))
-            finish(axes, x=literal(axis), y="mean and 95% interval", title=literal(name))
+                # Seeds have no order: nothing joins them.
+                line = 0.0 if axis == "seed" else 1.2
+                draw_means(axes, points, color=PALETTE[index], label=literal(label), line=line)
+            y = "value" if axis == "seed" else "mean and 95% interval"
+            finish(axes, x=literal(axis), y=y, title=literal(name))
         title = ", ".join(names)
         pictures.append(Picture(f"{title} against {axis}", _caption(groups, axis, others, values), figure))
     return pictures
 
 
-def draw_means(axes: Axes, points: Sequence[Point], *, color: str = PALETTE[0], label: str = "") -> None:
+def draw_means(
+    axes: Axes, points: Sequence[Point], *, color: str = PALETTE[0], label: str = "", line: float = 1.2
+) -> None:
     """Means with their intervals over a setting: numbers in their order, words in the order of the grid.
 
     Args:
@@ -49,6 +54,7 @@ def draw_means(axes: Axes, points: Sequence[Point], *, color: str = PALETTE[0], 
         points: value of the setting, average.
         color: of line and markers.
         label: for the legend.
+        line: width of the line that joins the means.
     """
     if all(isinstance(x, int | float) for x, _ in points):
         points = sorted(points, key=lambda point: point[0])
@@ -60,7 +66,7 @@ def draw_means(axes: Axes, points: Sequence[Point], *, color: str = PALETTE[0], 
     )
     bars = np.abs(ends.T - means) if len(points) else np.zeros((2, 0))
     x = [value for value, _ in points]
-    style: dict[str, Any] = {"marker": "o", "markersize": 3, "linewidth": 1.2, "capsize": 2}
+    style: dict[str, Any] = {"marker": "o", "markersize": 3, "linewidth": line, "capsize": 2}
     axes.errorbar(x, means, yerr=bars, color=color, label=label or None, **style)
 
 

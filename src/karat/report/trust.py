@@ -1,10 +1,11 @@
 """On what each verdict rests: proofs, exact numbers, measurements, and what is assumed or waived."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from karat.report.collect import Content, Judged
-from karat.study.hypothesis import Condition
-from karat.study.judging.kinds import EXACT, rules_in
+from karat.study.hypothesis import Status
+from karat.study.judging.kinds import rules_in
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -15,16 +16,16 @@ class Grounds:
         proven: worst cases bounded by certificates.
         exact: identities and comparisons of exact numbers, which chance cannot turn.
         measured: means, exponents and shares with intervals.
-        assumed: claims with hypotheses that no run can look at.
-        waived: claims with hypotheses that the paper itself waives.
+        assumed: hypotheses that no run can look at -> the claims that have them.
+        waived: hypotheses that the paper itself waives -> the claims that have them.
         controls: how many controls ran, and how many of them held as well.
     """
 
     proven: tuple[Judged, ...]
     exact: tuple[Judged, ...]
     measured: tuple[Judged, ...]
-    assumed: tuple[tuple[Judged, Condition], ...]
-    waived: tuple[tuple[Judged, Condition], ...]
+    assumed: Mapping[str, Sequence[Judged]]
+    waived: Mapping[str, Sequence[Judged]]
     controls: tuple[int, int]
 
 
@@ -37,14 +38,23 @@ def grounds_of(content: Content) -> Grounds:
     decided = [item for item in content.judged if item.claim.verdict in ("holds", "fails")]
     held = [item for item in decided if item.claim.verdict == "holds"]
     proven = [item for item in held if "certified" in rules_in(item.claim.trace)]
-    exact = [item for item in decided if item not in proven and rules_in(item.claim.trace) <= EXACT]
-    entries = [(item, entry.condition) for item in content.judged for entry in item.claim.ledger]
+    exact = [item for item in decided if item not in proven and item.exact]
     outcomes = [outcome.holds for item in content.judged for outcome in item.claim.controls]
     return Grounds(
         proven=tuple(proven),
         exact=tuple(exact),
         measured=tuple(item for item in decided if item not in proven and item not in exact),
-        assumed=tuple(pair for pair in entries if pair[1].status == "not checkable"),
-        waived=tuple(pair for pair in entries if pair[1].status == "waived"),
+        assumed=_with_status(content, "not checkable"),
+        waived=_with_status(content, "waived"),
         controls=(sum(held is not None for held in outcomes), sum(bool(held) for held in outcomes)),
     )
+
+
+def _with_status(content: Content, status: Status) -> dict[str, list[Judged]]:
+    """The hypotheses of one status, each once with all its claims."""
+    claims: dict[str, list[Judged]] = {}
+    for item in content.judged:
+        for entry in item.claim.ledger:
+            if entry.status == status:
+                claims.setdefault(str(entry.condition), []).append(item)
+    return claims

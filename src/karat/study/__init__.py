@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         coverage,
         executable_ids,
         get_statement,
+        relations,
     )
     from karat.study.statement import KINDS, Statement
 else:
@@ -38,4 +39,5 @@ __all__ = [
     "executable_ids",
     "get_statement",
     "judge_claim",
+    "relations",
 ]

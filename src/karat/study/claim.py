@@ -11,7 +11,7 @@ from karat.errors import one_line
 from karat.study.check import Check
 from karat.study.control import Control
 from karat.study.finding import Curve, Finding
-from karat.study.judging.common import Undecided, after_a_look, looked
+from karat.study.judging.common import MOST_SEEDS, Undecided, after_a_look, looked
 from karat.study.judging.kinds import EXACT, rules_in
 from karat.study.ledger import Entry, ledger_of
 from karat.study.record import Record
@@ -22,6 +22,7 @@ Verdict = Literal["holds", "fails", "inconclusive", "vacuous", "out of regime"]
 ClaimStatus = Literal["stated", "executable"]
 
 
+SILENT_CONTROLS = "No control has shown yet that it could be otherwise."
 _ADDED = (
     "There are more seeds than planned, perhaps added after a look: intervals are anytime-valid, right at "
     "every number of seeds, and wider."
@@ -73,6 +74,7 @@ class Claim:
         p_value: of a decided verdict.
         resolution: the deviation that the measurement could have seen.
         settles: what would settle an open verdict.
+        seeds_needed: how many seeds would, in all.
         error: what went wrong in the check itself; never a verdict.
         curve: where the prediction is one.
     """
@@ -99,6 +101,7 @@ class Claim:
     p_value: float | None = None
     resolution: float | None = None
     settles: str = ""
+    seeds_needed: int | None = None
     error: str = ""
     curve: Curve | None = None
 
@@ -174,6 +177,7 @@ def _judged(
     claim = replace(blank, verdict=verdict, ledger=ledger, controls=outcomes, images=images)
     if finding is None:
         return replace(claim, caveat=" ".join(filter(None, [why, blank.caveat])))
+    needed = _seeds_needed(finding, blank.seeds) if verdict == "inconclusive" else None
     return replace(
         claim,
         predicted=finding.predicted,
@@ -184,7 +188,8 @@ def _judged(
         trace=finding.trace,
         p_value=finding.p_value if verdict in ("holds", "fails") else None,
         resolution=finding.resolution,
-        settles=_settles(verdict, finding, ledger),
+        settles=_settles(verdict, needed, ledger),
+        seeds_needed=needed,
         curve=finding.curve,
     )
 
@@ -227,7 +232,7 @@ def _verdict(
         note = f"The control holds as well ({', '.join(survived)}): the check tests something else."
         return "inconclusive", [note]
     if check.controls and not any(outcome.holds is False for outcome in outcomes):
-        return "inconclusive", ["No control has shown yet that it could be otherwise."]
+        return "inconclusive", [SILENT_CONTROLS]
     return verdict, []
 
 
@@ -258,10 +263,18 @@ def _control_outcome(check: Check, control: Control, records: Sequence[Record]) 
     )
 
 
-def _settles(verdict: Verdict, finding: Finding, ledger: Sequence[Entry]) -> str:
+def _seeds_needed(finding: Finding, seeds: int) -> int | None:
+    """How many seeds would settle an open finding; draws grow with the seeds."""
+    if finding.draws_needed:
+        needed = math.ceil(seeds * finding.draws_needed)
+        return needed if needed <= MOST_SEEDS else None
+    return finding.seeds_needed
+
+
+def _settles(verdict: Verdict, needed: int | None, ledger: Sequence[Entry]) -> str:
     """What would settle an open verdict."""
-    if verdict == "inconclusive" and finding.seeds_needed:
-        return f"about {finding.seeds_needed} seeds at the present spread"
+    if needed:
+        return f"about {needed} seeds at the present spread"
     if verdict == "out of regime":
         worst = max(
             (entry.condition for entry in ledger if entry.status == "unmet"), key=lambda one: one.excess

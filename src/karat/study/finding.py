@@ -93,6 +93,7 @@ class Finding:
         p_value: probability of an outcome so clear if the truth were the opposite; None if undecided.
         resolution: the deviation that the measurement could have seen, the half-width of its interval.
         seeds_needed: how many seeds would settle it at the present spread; None if settled or hopeless.
+        draws_needed: how many times as many draws would settle a share; None likewise.
         notes: sentences that a reader must know beside the numbers.
         trace: the rules that were applied, outermost first.
         curve: all of the curve, where the prediction is one.
@@ -107,6 +108,7 @@ class Finding:
     p_value: float | None = None
     resolution: float | None = None
     seeds_needed: int | None = None
+    draws_needed: float | None = None
     notes: tuple[str, ...] = ()
     trace: tuple[str, ...] = ()
     curve: Curve | None = None

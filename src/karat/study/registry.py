@@ -24,7 +24,7 @@ from karat.study.outside import (
     sentence,
 )
 from karat.study.paper import Paper
-from karat.study.statement import Statement
+from karat.study.statement import INVERSE, Statement
 
 if TYPE_CHECKING:
     from karat.study.check import Check
@@ -249,6 +249,23 @@ def get_statement(claim_id: str) -> Statement:
         hint = f" (did you mean {' or '.join(near)}?)" if near else ""
         raise ValueError(f"there is no claim `{claim_id}`{hint}; `karat claims` lists them.")
     return _by_id()[claim_id]
+
+
+def relations(claim_id: str) -> dict[str, list[str]]:
+    """Return what a statement has to do with others, in both directions: relation -> ids.
+
+    Args:
+        claim_id: of the statement.
+
+    >>> relations("features.thm4")
+    {'superseded by': ['features.thm4.repaired']}
+    """
+    related = {name: list(ids) for name, ids in get_statement(claim_id).relations.items()}
+    for other in STATEMENTS:
+        for name, ids in other.relations.items():
+            if claim_id in ids:
+                related.setdefault(INVERSE[name], []).append(other.id)
+    return related
 
 
 def coverage() -> dict[str, Coverage]:

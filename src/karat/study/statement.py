@@ -25,6 +25,10 @@ RELATIONS = ("uses", "contradicts", "supersedes")
 """What a statement may say of others: its proof rests on them, it refutes them, it takes their place."""
 
 
+INVERSE = {"uses": "used by", "contradicts": "contradicted by", "supersedes": "superseded by"}
+"""What the other statement may say of the first."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Statement:
     """What a paper says at one place: a theorem, a figure, a table, a definition or an algorithm.

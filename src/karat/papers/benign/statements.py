@@ -27,7 +27,7 @@ thm3.1.3 | Thm 3.1(3) | 130 | upper
   sqrt(n/d) |mu|^2 / C.
   uses: benign.lem4.2, benign.lemB.14, benign.lemB.33
 thm3.1.1.regime | Thm 3.1(1) | 123 | upper
-  In three cells that meet every hypothesis except the step size of Asm 1(4), trained until the proof's bound
+  In three cells laid out for every hypothesis but the step size of Asm 1(4), trained until the proof's bound
   says something: robust training loss below it, robust training error 0.
   origin: karat
 thm3.1.2.regime | Thm 3.1(2) | 126 | upper

@@ -73,18 +73,18 @@ cor5.1 | Cor 5.1 | 214 | existence
   uses: convergence.thm5.1, convergence.thm5.2
 thm5.2.built | Thm 5.2 | 655 | existence
   The robust net of the proof, w_i = w_i0 + a_i sqrt(m/4) c_i and its mirrored twin, built from a kernel
-  function g: sup |f - g| <= C |g|^2/(2 sqrt(m)) + C |g| (2 sqrt(d) + ...)/sqrt(m/2). Printed without the a_i,
-  without which the twins cancel, and with 4 for 2.
+  function g: sup |f - g| <= C |g|^2/(2 sqrt(m)) + C |g| (2 sqrt(d) + ...)/sqrt(m/2) (the text prints no a_i
+  and 4 for 2).
   uses: convergence.propC.1
 propC.1 | Prop C.1 | 593 | upper
   M random features approximate g uniformly to C |g| (2 sqrt(d) + sqrt(2 log(1/p_fail)))/sqrt(M).
 appC.2 | App C.2 | 748 | existence
   With the quadratic ReLU on the sphere of radius sqrt(d), width ~ tol^-(d+1) log(1/tol) and sqrt(m)/lr
-  steps give min_t L_A <= tol on every data set whose caps of different labels are apart up to sign. False for
-  antipodes of equal labels, where every such net is a quadratic form in its even part.
+  steps give min_t L_A <= tol on every data set whose caps of different labels are apart up to sign, antipodes
+  of equal labels included.
   uses: convergence.thm5.1, convergence.lemC.3
 appC.2.apart | App C.2 | 748 | existence
-  The same on data sets without antipodes.
+  The same with the data sets restricted to those without antipodes.
   origin: karat
   supersedes: convergence.appC.2
 lemC.3 | Lem C.3 | 744 | existence
@@ -93,20 +93,19 @@ fn14 | Fn 14 | 697 | qualitative
   The kernel of the quadratic ReLU contains only even functions beyond low degrees.
 thm6.1 | Thm 6.1 | 252 | lower
   A class that robustly interpolates any n points more than 2 tau apart has VC dimension >= floor(n/2) d (it
-  shatters floor(n/2) clusters of d points). The proof opens with ceil(n/2), which is false: the constants +1
-  and -1 interpolate n = 1 point robustly and have VC dimension 1.
+  shatters floor(n/2) clusters of d points).
   uses: convergence.appD.constant
 appD.constant | App D | 766 | existence
   Every labelling of a cluster is separated by balls of radius tau when its offset is below tau max(1/gamma_1,
-  ..., 1), as printed; with the minimum instead it is true.
+  ..., 1): the printed maximum, read literally.
 thm6.1.capacity | Sec 6 | 258 | rate
   The smallest nets that interpolate robustly have ~ d times as many parameters as those that interpolate.
   origin: karat
   uses: convergence.thm6.1
 vs-lazy | Eq 4 | 164 | qualitative
-  Does a robust net exist in the lazy ball? Paired initialisation makes grad_x f = 0 at the start and
-  removes the ~ sqrt(d/2) gradient on which the lazy theorem rests, so that the smallest flip radius stays
-  constant instead of ~ 1/sqrt(d).
+  Paired initialisation makes grad_x f = 0 at the start and removes the ~ sqrt(d/2) gradient on which the lazy
+  theorem rests, so that the smallest flip radius of the most robust net of the lazy ball stays constant
+  instead of ~ 1/sqrt(d).
   origin: karat
 vs-lazy.exists | Thm 5.2 | 208 | existence
   Convergence's side: in the paired ball around the start, however small C0, there is a net that withstands

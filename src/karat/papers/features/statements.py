@@ -59,11 +59,10 @@ cor3 | Cor 3 | 332 | lower
   uses: features.thm2
 thm4 | Thm 4 | 357 | lower
   Without input structure a statistical-query learner of error < 1/2 - 1/binom(D, k)^3 needs binom(D,
-  k)^(1/3)/2 queries or a tolerance as fine. False as printed: k coarse queries about the number of patterns
-  reach such an error on every member of the family.
+  k)^(1/3)/2 queries or a tolerance as fine: the printed threshold, read literally.
 thm4.repaired | Thm 4 | 357 | lower
   Without input structure a statistical-query learner of error < 1/2 - binom(D, k)^(-1/2) needs binom(D,
-  k)^(1/3)/2 queries or a tolerance as fine (Parseval over the parities).
+  k)^(1/3)/2 queries or a tolerance as fine: the threshold that Parseval over the parities gives.
   origin: karat
   supersedes: features.thm4
 lem23.lp | Lem 23 | 2643 | existence

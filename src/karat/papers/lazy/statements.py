@@ -41,7 +41,7 @@ lem4.2 | Lem 4.2 | 168 | lower
   as printed, without a hypothesis on d against C0.
   uses: lazy.lem4.3
 lem4.2.repaired | Lem 4.2 | 168 | lower
-  The lemma with the hypothesis that it lacks: inf over the lazy ball of |grad_x f(x)| >= sqrt(d)/4 for
+  The lemma with a hypothesis on d against C0 added: inf over the lazy ball of |grad_x f(x)| >= sqrt(d)/4 for
   d >= 100 C0^2.
   origin: karat
   supersedes: lazy.lem4.2
@@ -56,7 +56,7 @@ lemB.4 | Lem B.4 | 384 | upper
   (1 + tau) times as many at some x + delta, |delta| <= tau <= 1/2: as printed, delta chosen neuron by neuron.
 lemB.4.fixed | Lem B.4 | 384 | upper
   With row radius V at most (1 + tau) (V m + sqrt(m log(1/p_fail)/2)) neurons can change sign at x + delta for
-  one fixed delta, |delta| <= tau <= 1/2: what the proof shows.
+  one fixed delta, |delta| <= tau <= 1/2: the reading that the proof has.
   origin: karat
   supersedes: lazy.lemB.4
 lemB.5 | Lem B.5 | 432 | upper
@@ -78,8 +78,8 @@ lemB.9 | Lem B.9 | 631 | upper
   log^2(m d) sqrt(log d/d))^(1/4) + 15 d log(m d)/sqrt(m) + 327 max(1, C0) C0 d^(1/4), if m >= d^2.4.
   uses: lazy.lemB.6, lazy.lemB.8
 eq7.subset | Eq 7 | 536 | upper
-  Worst subset of flipped neurons: max over S of |sum_{s in S} a_s w_s|/sqrt(m) against the printed bound
-  sqrt((C0 + sqrt(log(1/p_fail)/2))/sqrt(m)) |z|, which treats z as independent of S.
+  Worst subset of flipped neurons: max over S of |sum_{s in S} a_s w_s|/sqrt(m) <= sqrt((C0 +
+  sqrt(log(1/p_fail)/2))/sqrt(m)) |z|, the printed bound, with z as for a subset S chosen before W0.
 proof3.1 | Thm 3.1 | 348 | upper
   Per-sample certificate of the single step: moving by 2 |f|/((1 - kappa) |grad f|) against the gradient
   lands beyond -|f|, kappa being the largest relative change of the gradient within that distance (the print

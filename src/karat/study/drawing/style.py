@@ -47,7 +47,8 @@ def finish(ax: Axes, *, x: str, y: str, title: str = "", legend: bool = True) ->
         ax.spines[side].set_color(FAINT)
     ax.tick_params(colors=INK, labelsize=8)
     if legend and ax.get_legend_handles_labels()[0]:
-        ax.legend(frameon=False, fontsize=8)
+        # A pale ground, so that names stay readable where curves pass below them.
+        ax.legend(fontsize=8, framealpha=0.6, edgecolor="none")
 
 
 def literal(text: str) -> str:

@@ -1,11 +1,14 @@
 """Statements that hold with a probability, judged on the share of draws."""
 
+import math
+
+import numpy as np
 from scipy import special
 
 from karat.core.sequential import anytime_proportion_interval, anytime_proportion_p_value
 from karat.core.statistics import clopper_pearson
 from karat.study.finding import SHARE, Finding, Outcome
-from karat.study.judging.common import LEVEL, Side, looked, undecided
+from karat.study.judging.common import LEVEL, MOST_SEEDS, Side, looked, undecided
 
 
 def share(successes: int, trials: int, side: Side, predicted: float) -> Finding:
@@ -42,8 +45,19 @@ def share(successes: int, trials: int, side: Side, predicted: float) -> Finding:
         leaning="holds" if towards else "fails",
         p_value=_tail(successes, trials, predicted, below) if outcome != "inconclusive" else None,
         resolution=half,
+        draws_needed=None if right or wrong else _draws_needed(seen, trials, predicted),
         trace=(rule,),
     )
+
+
+def _draws_needed(seen: float, trials: int, predicted: float) -> float | None:
+    """How many times as many draws would decide it if the share stayed as it is."""
+    for factor in np.geomspace(1, MOST_SEEDS, 41)[1:]:
+        draws = math.ceil(trials * factor)
+        # They are added after a look, so the p-value must hold whenever one stops.
+        if anytime_proportion_p_value(round(seen * draws), draws, predicted) <= 1 - LEVEL:
+            return draws / trials
+    return None
 
 
 def _tail(successes: int, trials: int, predicted: float, below: bool) -> float:

@@ -41,7 +41,7 @@ def draw_floor(runs: Runs[MixtureConfig, Evaluation]) -> list[Picture]:
         labelcolor=INK,
         loc="lower right",
     )
-    return [Picture("No classifier below the floor", _caption(runs), figure)]
+    return [Picture("Robust error beside the floor of every classifier", _caption(runs), figure)]
 
 
 def _caption(runs: Runs[MixtureConfig, Evaluation]) -> str:

@@ -82,7 +82,10 @@ def _against_bound(ax: Axes, groups: Sequence[Group]) -> None:
 def _lines(ax: Axes, group: Group, curve: Curve, index: int, style: str = "-") -> list[list[float]]:
     colour = PALETTE[index % len(PALETTE)]
     for run in group:
-        ax.plot(run.result.steps, curve(run.result), color=colour, linestyle=style, linewidth=1.3, alpha=0.85)
+        # One step alone is no line.
+        marker = "o" if len(run.result.steps) == 1 else ""
+        (line,) = ax.plot(run.result.steps, curve(run.result), color=colour, linestyle=style, marker=marker)
+        line.set(linewidth=1.3, markersize=3, alpha=0.85)
     return [curve(run.result) for run in group]
 
 

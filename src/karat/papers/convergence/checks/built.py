@@ -172,7 +172,7 @@ CHECKS = (
             ),
         ),
         reading="Equation (19) with the curvature term of rows |g|_RF/sqrt m; g a section of the kernel, "
-        "|g|_RF = 1, on the circle.",
+        "|g|_RF = 1, on the circle. The printed signs, without a_i, are a control.",
     ),
     Check(
         claim_id="convergence.propC.1",

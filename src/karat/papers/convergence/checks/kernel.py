@@ -182,7 +182,7 @@ CHECKS = (
             ),
         ),
         reading="Kernel interpolation of covered caps with a ridge, certified by a lattice and the norm; tol "
-        "= 0.2, random caps. Remark 5.1 is false for antipodes with opposite labels, as the control shows.",
+        "= 0.2, random caps; Remark 5.1 excludes no labels, also not those of the control.",
     ),
     Check(
         claim_id="convergence.fn14",

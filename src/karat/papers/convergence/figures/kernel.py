@@ -44,9 +44,8 @@ def draw_kernel(runs: Sequence[KernelRun]) -> list[Picture]:
     finish(left, x="points covered per cap", y="sup |f - y| on fresh points", title="Robust interpolation")
     finish(right, x="degree", y="eigenvalue", title="Weight by degree")
     caption = (
-        f"Tangent kernels on the sphere of R^{config.d}, {config.n} caps of radius {config.tau:g}. Beyond "
-        "degree 3 the ReLU keeps even degrees, the quadratic ReLU odd ones. "
-        f"{seeds_note(runs)}"
+        f"Tangent kernels on the sphere of R^{config.d}, {config.n} caps of radius {config.tau:g}. Crosses: "
+        f"degrees whose eigenvalue is zero up to rounding. {seeds_note(runs)}"
     )
     return [Picture("The tangent kernel's space", caption, figure)]
 
@@ -86,11 +85,19 @@ def draw_parity(runs: Sequence[KernelRun]) -> list[Picture]:
     ax.legend(frameon=False, fontsize=8, loc="upper left", ncol=2)
     caption = (
         f"Interpolants on caps around {config.n // 2} antipodal pairs in R^{config.d}. "
-        "Equal labels ask for an even function, opposite ones for an odd one: beyond low degrees the ReLU "
-        "kernel is even and the quadratic ReLU's odd, not even as the text says. Dots are seeds, bars their "
-        "geometric mean."
+        "Equal labels ask for an even function, opposite ones for an odd one. Odd share of the weight of "
+        f"degrees >= 4: {_odd_shares(runs)}. Dots are seeds, bars their geometric mean."
     )
     return [Picture("Parity of the tangent kernels", caption, figure)]
+
+
+def _odd_shares(runs: Sequence[KernelRun]) -> str:
+    """The share of every kernel's weight, beyond degree 3, that lies on odd degrees."""
+    weights = {run.config.activation: run.result for run in runs}
+    return ", ".join(
+        f"{activation.replace('_', ' ')} {result.odd_weight / (result.odd_weight + result.even_weight):.2f}"
+        for activation, result in sorted(weights.items())
+    )
 
 
 def _draw_suprema(ax: Axes, runs: Sequence[KernelRun], cases: Sequence[tuple[str, str]]) -> None:

@@ -158,9 +158,9 @@ def draw_attacks(runs: Sequence[TwoLayerRun]) -> list[Picture]:
     ax.set_ylim(top=1.45 * ax.get_ylim()[1])
     finish(ax, x="perturbation function", y="loss")
     caption = (
-        f"Unprojected descent, m = {config.m}, R = {config.R:g}, {config.steps} steps. Whatever the "
-        "perturbation function, the loss it sees falls below L_* + tol; what weak ones leave of the robust "
-        f"loss is no part of the guarantee. Means over {len({run.seed for run in runs})} seeds, bars one "
+        f"Unprojected descent, m = {config.m}, R = {config.R:g}, {config.steps} steps. The theorem "
+        "is about the loss that each perturbation function sees, against L_* + tol; what weak ones leave of "
+        f"the robust loss is no part of it. Means over {len({run.seed for run in runs})} seeds, bars one "
         "standard deviation."
     )
     return [Picture("Arbitrary perturbation functions", caption, figure)]
@@ -202,7 +202,7 @@ def draw_exit(runs: Sequence[TwoLayerRun]) -> list[Picture]:
         f"target loss plus tol = {tol:g} before, i.e. lie below the dashed line. "
         f"{len({run.seed for run in runs})} seeds."
     )
-    return [Picture("Inside B(3R), or successful before leaving", caption, figure)]
+    return [Picture("Loss inside B(3R) against the target", caption, figure)]
 
 
 FIGURES = (

@@ -32,6 +32,11 @@ def advantage(largest: Callable[[QueriesRun], float]) -> Callable[[Sequence[Quer
             f"and P; allowed {largest(run):.2g}."
             for run in cheap
         ]
+        if above := sum(ratio > 1 for ratio in ratios):
+            notes.append(
+                f"At {above} of {len(cheap)} sizes a learner that spends less than the theorem asks for does "
+                "better than it allows, on every member of the family."
+            )
         return noted(exact_bound(ratios, "at most", 1.0, RATIO, "rational arithmetic"), *notes)
 
     return evaluate

@@ -95,8 +95,7 @@ def draw_clusters(runs: Sequence[Run[ClustersConfig, ClustersResult]]) -> list[P
             ax.set_title(title, loc="left", fontsize=8, fontweight="bold", color=INK)
     caption = (
         f"Seed {firsts[0].seed}; scaling of cosine distances in one plane. Colour: sign of the output "
-        "weight at the end. Inside: mean cosine to the own cluster centre. The start's size decides how "
-        "tight the clusters get."
+        "weight at the end. Inside: mean cosine to the own cluster centre."
     )
     return [Picture("Neurons on images", caption, figure)]
 
@@ -173,8 +172,7 @@ def draw_descent(runs: Sequence[Run[DescentConfig, DescentResult]]) -> list[Pict
     fit_to_seeds(accuracy, [run.result.test for run in runs])
     caption = (
         f"FC(m) with squares, n = {groups[0][0].result.inputs_used}; all sizes trained side by side. "
-        "Triangles: first local minimum of each seed, the size that Algorithm 1 takes. Accuracy has no such "
-        "minimum."
+        "Triangles: first local minimum of each seed, the size that Algorithm 1 takes."
     )
     return [Picture("Double descent of FC(m)", caption, figure)]
 

@@ -62,8 +62,9 @@ def draw_signal(runs: Sequence[Run[LearningConfig, SignalResult]]) -> list[Pictu
     gain = np.mean([run.result.gain for run in half])
     predicted_gain = np.mean([run.result.gain_predicted for run in half])
     caption = (
-        f"p_o = 1/2, {len({run.seed for run in half})} seeds. The second step gains a factor {gain:.2f} at "
-        f"every n; using all samples instead of the active ones predicts {predicted_gain:.2f}."
+        f"p_o = 1/2, {len({run.seed for run in half})} seeds. The second step changes the ratio by a "
+        f"factor {gain:.2f}, mean over n; using all samples instead of the active ones predicts "
+        f"{predicted_gain:.2f}."
     )
     return [Picture("Signal and noise in the neurons", caption, figure)]
 
@@ -199,10 +200,10 @@ def draw_kernels(runs: Sequence[Run[KernelConfig, KernelResult]]) -> list[Pictur
             [place - 0.25, place + 0.25], [floor, floor], color=INK, label="floor" if place == 0 else None
         )
     ax.set_xticks(range(len(by_width)), [f"{width:g}" for width in by_width])
-    ax.set_ylim(0, None)
+    ax.set_ylim(0, 1.1 * max(run.result.hinge for run in runs))
     finish(ax, x="bandwidth of the radial kernel", y="test hinge loss", title="Kernels on parity")
     caption = (
         "Kernel ridge regression, ridge chosen on validation. Floor: p_o (1 - L sqrt(lambda)), with the "
         "RKHS norm L of the fitted function and the kernel's exact eigenvalue at the parities of k patterns."
     )
-    return [Picture("Kernels stop above p_o", caption, figure)]
+    return [Picture("Kernels on parity beside their floor", caption, figure)]

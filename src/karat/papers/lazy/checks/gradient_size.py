@@ -159,8 +159,8 @@ CHECKS = (
         violated=examples(worst_cell(_WIDE, worst=0.1, smallest=0.6, floor=0.1)),
         controls=(SHORT_ROWS,),
         reading="The adversary's gradient is an upper bound on the infimum, so that a value below sqrt(d)/4 "
-        "refutes the lemma. Its hypotheses ask for less of d the wider the net: no width helps where d is "
-        "small against C0^2, which is the hypothesis that is missing.",
+        "would refute the lemma. Its hypotheses ask for less of d the wider the net, and nothing of d "
+        "against C0^2.",
     ),
     Check(
         claim_id="lazy.lem4.2.repaired",

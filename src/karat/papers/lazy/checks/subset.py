@@ -71,7 +71,7 @@ CHECKS = (
             ),
         ),
         reading="Alternating maximisation over subsets finds a lower bound on the maximum, so that a "
-        "violation is certain; the spectral norm bounds it from above.",
+        "violation would be certain; the spectral norm bounds it from above.",
         headline=True,
     ),
 )

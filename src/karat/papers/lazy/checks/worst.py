@@ -199,7 +199,7 @@ CHECKS = (
             ),
         ),
         reading="First order in 1/sqrt m; |f| and |P grad f| are those of the start at the same x. "
-        "Two-sided: the adversary reaches the formula, and does not exceed it.",
+        "Two-sided: the adversary must reach the formula, and not exceed it.",
     ),
     Check(
         claim_id="lazy.fig1",

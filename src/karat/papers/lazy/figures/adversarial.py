@@ -191,8 +191,8 @@ def draw_beyond(runs: TrainedRuns) -> list[Picture]:
         },
     )
     caption = (
-        f"Adversarial training of the same nets inside the ball and without any, m = {runs[0].config.m}, "
-        f"at the radius where the ball holds about half of the test points. {_bars_note(runs)}"
+        f"Adversarial training of the same nets inside the ball and without any, m = {runs[0].config.m}. "
+        f"{_bars_note(runs)}"
     )
     return [Picture("Beyond the lazy ball", caption, figure)]
 

@@ -137,7 +137,7 @@ CHECKS = (
             ),
         ),
         reading="'Never builds' is read as less than half of clean training's mixture at every step; the "
-        "radius grows over 80% of training, at full radius from the start most neurons never wake.",
+        "radius grows over 80% of training, which is ours.",
     ),
     Check(
         claim_id="purification.thm5.3a",
