@@ -21,7 +21,7 @@ from karat.nets import as_classifier
 from karat.nets.init import pytorch_default, small_odd, symmetric
 from karat.nets.two_layer import TwoLayer
 from karat.reductions.span import ExactEngine, exactness_obstacle, train_exact
-from karat.reductions.span.symmetric_update import add_symmetric
+from karat.reductions.span.descent import add_symmetric
 from karat.training import Adversary, Constant, CubicNorms, Ramp, Trainer, TwoInfBall
 
 METHOD = PGD(steps=20, step_ratio=0.2, gradient="normalised", keep="last")

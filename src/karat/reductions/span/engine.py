@@ -12,11 +12,10 @@ from karat.attacks.inner_products.gram import GramNet
 from karat.core.checks import require_labels, require_shape
 from karat.core.divergence import Diverged
 from karat.nets.two_layer import TwoLayer
-from karat.reductions.span.descent import Products, move_weights
+from karat.reductions.span.descent import Products, move_weights, weigh
 from karat.reductions.span.exactness import exactness_obstacle
 from karat.reductions.span.momentum import Velocity, move_weights_with_momentum
 from karat.reductions.span.run import ExactState
-from karat.reductions.span.weighting import weigh
 from karat.training.regularisers import SquaredNorms
 from karat.training.trainer import Trainer
 
