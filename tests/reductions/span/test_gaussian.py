@@ -17,7 +17,7 @@ from karat.attacks.pgd import PGD
 from karat.core import Ball
 from karat.nets.two_layer import TwoLayer
 from karat.reductions.span import gaussian_products, gaussian_rows, train_exact
-from karat.reductions.span.gaussian_rows import chi
+from karat.reductions.span.gaussian import chi
 from karat.training import Adversary, Constant, Trainer
 
 
