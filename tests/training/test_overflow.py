@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import karat
 from karat.attacks import routes
-from karat.attacks.inner_products.evaluate import attacked_margins, attacked_perturbations
+from karat.attacks.inner_products.attack import attacked_margins, attacked_perturbations
 from karat.attacks.inner_products.gram import gram_net
 from karat.attacks.pgd import PGD
 from karat.attacks.signs import walk

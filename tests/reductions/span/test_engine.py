@@ -9,9 +9,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from karat.attacks.inner_products.attack import attack_of, perturb
+from karat.attacks.inner_products.attack import attack_of, attacked_margins, perturb
 from karat.attacks.inner_products.dense import Perturbed
-from karat.attacks.inner_products.evaluate import attacked_margins
 from karat.attacks.inner_products.gram import gram_net
 from karat.attacks.pgd import PGD
 from karat.attacks.steepest import Steepest

@@ -7,10 +7,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from karat.attacks.inner_products.attack import Form, attack_of, perturb
+from karat.attacks.inner_products.attack import Form, attack_obstacle, attack_of, perturb
 from karat.attacks.inner_products.dense import Attack, Perturbed
 from karat.attacks.inner_products.gram import GramNet
-from karat.attacks.inner_products.obstacle import attack_obstacle
 from karat.core.checks import require_labels, require_shape
 from karat.core.divergence import Diverged
 from karat.nets.two_layer import TwoLayer
