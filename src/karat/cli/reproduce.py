@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from karat.cli.browse import paper_keys
-from karat.cli.duration import CellLimit
 from karat.cli.errors import Failure, bad_input
 from karat.cli.inputs import require_folder
 from karat.cli.options import (
+    CellLimit,
     EngineChoice,
     Fresh,
     Json,

@@ -4,9 +4,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from karat.cli.duration import CellLimit
 from karat.cli.errors import Failure, bad_input
 from karat.cli.options import (
+    CellLimit,
     ClaimId,
     Device,
     EngineChoice,
