@@ -18,8 +18,8 @@ from karat.attacks.signs import walk
 from karat.core import Ball, Diverged, Relu, Softplus
 from karat.nets import OddTwoLayer, TwoLayer, as_classifier
 from karat.reductions.span import train_exact
-from karat.study.lookup import find_experiment
 from karat.study.record import cell_generator
+from karat.study.registry import find_experiment
 from karat.training import Adversary, Constant, Trainer
 from karat.training.odd import forward
 

@@ -58,7 +58,7 @@ def _collect() -> dict[str, Any]:
 
 
 def _check_facts(check: "Check") -> dict[str, Any]:
-    from karat.study.lookup import find_experiment
+    from karat.study.registry import find_experiment
 
     code = [_where(check.evaluate), _where(find_experiment(check.name).run)]
     return {"experiment": check.name, "reading": check.reading, "scales": list(check.scales), "code": code}

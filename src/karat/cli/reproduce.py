@@ -160,7 +160,7 @@ def _progress(
     planned: "Mapping[str, Sequence[Cell]]", scale: str, store: "Store", engine: "Engine", fresh: bool
 ) -> "RichProgress":
     """Say what the cells to come cost by the presets' own rough times; the time left counts by these."""
-    from karat.study.lookup import find_experiment
+    from karat.study.registry import find_experiment
 
     each = {name: find_experiment(name).preset(scale).cell_seconds for name in planned}
     missing = {name: len(cells if fresh else store.missing(cells)) for name, cells in planned.items()}

@@ -63,7 +63,7 @@ def experiment_named(name: str) -> "Experiment":
     """Find an experiment; one of the user's own code may lie in the working folder."""
     if ":" in name:
         allow_own_code()
-    from karat.study.lookup import find_experiment
+    from karat.study.registry import find_experiment
 
     with bad_input():
         return find_experiment(name)
