@@ -11,7 +11,7 @@ from karat.cli.output import print_json, print_pairs
 from karat.cli.session import experiment_named, overrides, parse_duration
 
 if TYPE_CHECKING:
-    from karat.study.ledger import Entry
+    from karat.study.hypothesis import Entry
     from karat.study.regime import Point, Regime
 
 Plot = Annotated[

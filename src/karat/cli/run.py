@@ -36,7 +36,7 @@ from karat.core.texts import number
 if TYPE_CHECKING:
     from karat.lab.averages import Group
     from karat.study.claim import Claim, ControlOutcome
-    from karat.study.ledger import Entry
+    from karat.study.hypothesis import Entry
     from karat.study.plan import Plan
     from karat.study.record import Record
 

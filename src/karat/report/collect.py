@@ -11,7 +11,7 @@ from karat.study.check import Check
 from karat.study.claim import Claim, judge_claim
 from karat.study.experiment import SCALES, Experiment, cells
 from karat.study.family import Family, judge_family
-from karat.study.ledger import Entry
+from karat.study.hypothesis import Entry
 from karat.study.plan import plan_claim
 from karat.study.record import Record
 from karat.study.registry import STATEMENTS

@@ -11,8 +11,8 @@ from karat.errors import one_line
 from karat.study.check import Check
 from karat.study.control import Control
 from karat.study.finding import Curve, Finding
+from karat.study.hypothesis import Entry, ledger_of
 from karat.study.judging.common import Undecided
-from karat.study.ledger import Entry, ledger_of
 from karat.study.record import Record
 from karat.study.run import Run, Runs, read_runs
 from karat.study.statement import Kind, Origin, Statement
