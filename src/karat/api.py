@@ -26,10 +26,9 @@ from karat.study.claim import Claim, judge_claim
 from karat.study.config import hints, require_setting
 from karat.study.experiment import Cell, Part, cells
 from karat.study.grid import read_axis
-from karat.study.lookup import find_experiment
 from karat.study.plan import plan_claim
 from karat.study.record import Record
-from karat.study.registry import get_statement
+from karat.study.registry import find_experiment, get_statement
 
 
 def run(

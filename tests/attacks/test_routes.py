@@ -8,8 +8,8 @@ import torch
 
 from karat.attacks import PGD, Strongest, routes
 from karat.attacks.fastest import fastest_perturbations
-from karat.attacks.inner_products import evaluate
-from karat.attacks.inner_products.obstacle import attack_obstacle
+from karat.attacks.inner_products import attack as inner_products_attack
+from karat.attacks.inner_products.attack import attack_obstacle
 from karat.attacks.pgd import PATH
 from karat.attacks.routes import route, worthwhile
 from karat.core.ball import Ball
@@ -71,8 +71,10 @@ def problem():
 def test_all_ways_lead_to_the_same_perturbations(method, monkeypatch):
     net, x, y = problem()
     asked = []
-    fast = evaluate.attacked_perturbations
-    monkeypatch.setattr(evaluate, "attacked_perturbations", lambda *a: asked.append(a) or fast(*a))
+    fast = inner_products_attack.attacked_perturbations
+    monkeypatch.setattr(
+        inner_products_attack, "attacked_perturbations", lambda *a: asked.append(a) or fast(*a)
+    )
     by_gradients = fastest_perturbations(method, as_classifier(net), x, y, L2, net=net)
     assert not asked
     monkeypatch.setattr(routes, "WORTH", 0)
@@ -85,7 +87,7 @@ def test_all_ways_lead_to_the_same_perturbations(method, monkeypatch):
 def test_only_plain_pgd_goes_on_inner_products(method, monkeypatch):
     net, x, y = problem()
     monkeypatch.setattr(routes, "WORTH", 0)
-    monkeypatch.setattr(evaluate, "attacked_perturbations", None)
+    monkeypatch.setattr(inner_products_attack, "attacked_perturbations", None)
     g = torch.Generator().manual_seed(0)
     found = fastest_perturbations(method, as_classifier(net), x, y, L2, net=net, generator=g)
     g.manual_seed(0)

@@ -12,9 +12,8 @@ from karat_toys import TOY
 
 from karat.study.config import Mismatch, config_from_json, config_to_json, decode, encode, read
 from karat.study.experiment import cells
-from karat.study.lookup import find_experiment
 from karat.study.record import Record, cell_generator, config_hash
-from karat.study.registry import EXPERIMENTS
+from karat.study.registry import EXPERIMENTS, find_experiment
 
 numbers = st.floats(allow_nan=False)
 quick = settings(deadline=None, max_examples=60)

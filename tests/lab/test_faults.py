@@ -16,7 +16,7 @@ import pytest
 from karat_toys import TOY
 
 from karat.lab import Local, Store, StoreError, run_cells
-from karat.lab.store import opening
+from karat.lab.store import file as store_file
 from karat.study.experiment import cells
 
 PATIENCE = 180.0
@@ -153,7 +153,7 @@ def test_what_another_driver_finished_meanwhile_is_not_computed_again(store, tmp
 
 def test_a_store_locked_for_long_is_one_line_and_the_record_is_kept(tmp_path, monkeypatch, make_record):
     path = tmp_path / "store.sqlite"
-    monkeypatch.setattr(opening, "PATIENCE", 0.2)
+    monkeypatch.setattr(store_file, "PATIENCE", 0.2)
     with Store(path) as store:
         store.put(make_record())
         holder = script(HOLDER, path)

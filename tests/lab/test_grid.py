@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 from karat_toys import TOY
 
 from karat.api import plan_sweep
-from karat.study.experiment import cells
-from karat.study.grid import MOST_CELLS, read_axis
+from karat.study.experiment import MOST_CELLS, cells
+from karat.study.grid import read_axis
 
 
 @pytest.mark.parametrize(

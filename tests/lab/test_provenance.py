@@ -14,7 +14,7 @@ import pytest
 from karat.lab import Dask, Local, WorkerError, run_cells
 from karat.study import source
 from karat.study.experiment import cells
-from karat.study.lookup import find_experiment
+from karat.study.registry import find_experiment
 
 PATIENCE = 120.0
 

@@ -36,7 +36,7 @@ print(outcome.statuses.get("done"))
 HOLDER = """
 import sys, time
 from types import SimpleNamespace
-from karat.lab.store.reservations import Reservations
+from karat.lab.store.locks import Reservations
 with Reservations(sys.argv[1]) as reservations:
     assert reservations.take(SimpleNamespace(key=(sys.argv[2], sys.argv[3], int(sys.argv[4]))))
     print("taken", flush=True)

@@ -11,7 +11,7 @@ from contextlib import closing
 import pytest
 
 from karat.lab import Store
-from karat.lab.store.opening import open_to_read
+from karat.lab.store.file import open_to_read
 
 # Root may write everywhere: it lays down just that right.
 LIMITED = ["setpriv", *(f"--{kind}=-dac_override,-dac_read_search" for kind in ("bounding-set", "inh-caps"))]

@@ -4,9 +4,8 @@ import pytest
 
 from karat.lab.execute import execute
 from karat.study.claim import judge_claim
-from karat.study.lookup import find_experiment
 from karat.study.plan import check_cells, control_cells
-from karat.study.registry import CHECKS, get_statement
+from karat.study.registry import CHECKS, find_experiment, get_statement
 
 SURVIVED_BEFORE = {
     "convergence.thm5.1.gap": "sign",  # the loss of the start counts, so uphill is as good as not at all

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from reduction_row import Row
 
-from karat.attacks.inner_products.obstacle import attack_obstacle
+from karat.attacks.inner_products.attack import attack_obstacle
 from karat.attacks.pgd import PGD
 from karat.attacks.routes import span_obstacle
 from karat.attacks.steepest import Steepest

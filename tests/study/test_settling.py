@@ -10,9 +10,8 @@ from karat.study.claim import Claim, ControlOutcome
 from karat.study.control import Control
 from karat.study.experiment import Experiment, Preset
 from karat.study.finding import ERROR
-from karat.study.hypothesis import at_least
+from karat.study.hypothesis import Entry, at_least
 from karat.study.judging import bound
-from karat.study.ledger import Entry
 from karat.study.plan import plan_claim
 from karat.study.record import Record
 from karat.study.settling import settling

@@ -11,15 +11,15 @@ from hypothesis import strategies as st
 
 import karat
 from karat.attacks import routes
-from karat.attacks.inner_products.evaluate import attacked_margins, attacked_perturbations
+from karat.attacks.inner_products.attack import attacked_margins, attacked_perturbations
 from karat.attacks.inner_products.gram import gram_net
 from karat.attacks.pgd import PGD
 from karat.attacks.signs import walk
 from karat.core import Ball, Diverged, Relu, Softplus
 from karat.nets import OddTwoLayer, TwoLayer, as_classifier
 from karat.reductions.span import train_exact
-from karat.study.lookup import find_experiment
 from karat.study.record import cell_generator
+from karat.study.registry import find_experiment
 from karat.training import Adversary, Constant, Trainer
 from karat.training.odd import forward
 

@@ -66,7 +66,7 @@ def fastest_perturbations(
         and worthwhile(x, len(net.W), method.steps)
         and products_fit(net, x)
     ):
-        from karat.attacks.inner_products.evaluate import attacked_perturbations  # Numba takes a second
+        from karat.attacks.inner_products.attack import attacked_perturbations  # Numba takes a second
 
         return attacked_perturbations(net, x, y, method, ball)
     return perturbations(method, classifier, x, y, ball, generator=generator)

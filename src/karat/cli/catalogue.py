@@ -98,8 +98,8 @@ def _claims(paper: str) -> dict[str, Any]:
 def _facts(check: "Check") -> dict[str, Any]:
     from karat.study.config import encode
     from karat.study.experiment import cells
+    from karat.study.hypothesis import collected, conditions_at
     from karat.study.judging.kinds import rules_in
-    from karat.study.ledger import collected, conditions_at
     from karat.study.run import Runs
     from karat.study.trace import margins
 

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from karat.cli import signals, streams
-from karat.cli.door import mention_broken
 from karat.cli.errors import INTERRUPTED, explain
 
 
@@ -35,8 +34,15 @@ def _run(arguments: list[str]) -> int:
         if code == INTERRUPTED:  # typer has swallowed Ctrl-C
             raise KeyboardInterrupt
         sys.stdout.flush()
-        mention_broken()
+        _mention_broken()
     except (Exception, KeyboardInterrupt) as error:
-        mention_broken()
+        _mention_broken()
         return explain(signals.explained(error))
     return code if isinstance(code, int) else 0
+
+
+def _mention_broken() -> None:
+    """Name what other people's paper packages lack, as far as the command has looked at them."""
+    registry = sys.modules.get("karat.study.registry")  # a command that never asked needs no answer
+    for fault in registry.BROKEN if registry else ():
+        print(f"karat: {fault}", file=sys.stderr)

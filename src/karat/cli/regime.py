@@ -5,14 +5,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from karat.cli.duration import parse_duration
 from karat.cli.errors import BAD_INPUT, Failure, bad_input
 from karat.cli.options import ClaimId, Json, Scale, Settings
 from karat.cli.output import print_json, print_pairs
-from karat.cli.session import experiment_named, overrides
+from karat.cli.session import experiment_named, overrides, parse_duration
 
 if TYPE_CHECKING:
-    from karat.study.ledger import Entry
+    from karat.study.hypothesis import Entry
     from karat.study.regime import Point, Regime
 
 Plot = Annotated[

@@ -5,9 +5,8 @@ from typing import Annotated
 
 import typer
 
-from karat.cli.duration import CellLimit
 from karat.cli.errors import BAD_INPUT, Failure
-from karat.cli.options import EngineChoice, Json, Scheduler, Workers
+from karat.cli.options import CellLimit, EngineChoice, Json, Scheduler, Workers
 from karat.cli.output import print_json, print_pairs
 from karat.cli.session import bar, engine_named, open_store
 

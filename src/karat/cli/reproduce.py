@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 from karat.cli.browse import paper_keys
 from karat.cli.catalogue import remember_everything
-from karat.cli.duration import CellLimit
 from karat.cli.errors import Failure, bad_input
 from karat.cli.inputs import require_folder
 from karat.cli.options import (
+    CellLimit,
     EngineChoice,
     Fresh,
     Json,
@@ -163,7 +163,7 @@ def _progress(
     planned: "Mapping[str, Sequence[Cell]]", scale: str, store: "Store", engine: "Engine", fresh: bool
 ) -> "RichProgress":
     """Say what the cells to come cost by the presets' own rough times; the time left counts by these."""
-    from karat.study.lookup import find_experiment
+    from karat.study.registry import find_experiment
 
     each = {name: find_experiment(name).preset(scale).cell_seconds for name in planned}
     missing = {name: len(cells if fresh else store.missing(cells)) for name, cells in planned.items()}

@@ -4,9 +4,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from karat.cli.duration import CellLimit
 from karat.cli.errors import Failure, bad_input
 from karat.cli.options import (
+    CellLimit,
     ClaimId,
     Device,
     EngineChoice,
@@ -36,7 +36,7 @@ from karat.core.texts import number
 if TYPE_CHECKING:
     from karat.lab.averages import Group
     from karat.study.claim import Claim, ControlOutcome
-    from karat.study.ledger import Entry
+    from karat.study.hypothesis import Entry
     from karat.study.settling import Settling
 
 

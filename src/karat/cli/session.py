@@ -1,5 +1,6 @@
-"""What the commands that compute share: the store they open, the bar they show, what is kept at their end."""
+"""What the commands that compute share: how options are read, the store, the bar, what is kept at the end."""
 
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -7,16 +8,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from karat.cli.duration import parse_duration
 from karat.cli.errors import BAD_INPUT, Failure, bad_input
 from karat.cli.inputs import allow_own_code
-from karat.cli.options import EngineName, device_settings, parse_settings, require_engine
+from karat.cli.options import EngineName
 from karat.cli.signals import check, ending
 
 if TYPE_CHECKING:
     from karat.lab import Engine, RichProgress, Store
     from karat.study.experiment import Cell, Experiment
     from karat.study.record import Record
+
+_SECONDS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 
 
 @contextmanager
@@ -61,7 +63,7 @@ def experiment_named(name: str) -> "Experiment":
     """Find an experiment; one of the user's own code may lie in the working folder."""
     if ":" in name:
         allow_own_code()
-    from karat.study.lookup import find_experiment
+    from karat.study.registry import find_experiment
 
     with bad_input():
         return find_experiment(name)
@@ -78,7 +80,40 @@ def overrides(experiment: "Experiment", settings: list[str] | None, device: str)
     from karat.study.config import hints
 
     known = list(hints(next(iter(experiment.presets.values())).config))
-    return device_settings(device, experiment.name, known) | parse_settings(settings)
+    return _device_settings(device, experiment.name, known) | _parse_settings(settings)
+
+
+def _parse_settings(settings: list[str] | None) -> dict[str, str]:
+    """Split "key=value" texts; the last of equal keys counts."""
+    values = {}
+    for text in settings or []:
+        key, equals, value = text.partition("=")
+        if not equals or not key.strip():
+            raise Failure(f"`--set` must be KEY=VALUE, such as d=4000, got {text!r}.", BAD_INPUT)
+        values[key.strip()] = value.strip()
+    return values
+
+
+def _device_settings(device: str, experiment: str, known: list[str]) -> dict[str, str]:
+    """Return the setting that puts an experiment on a device, after making sure the device is there.
+
+    Args:
+        device: of `--device`.
+        experiment: its name.
+        known: names of its settings.
+    """
+    kind = device.partition(":")[0]
+    if kind not in {"cpu", "cuda"}:
+        raise Failure(f"`--device` must be cpu or cuda, got {device!r}.", BAD_INPUT)
+    if kind == "cpu":
+        return {"device": "cpu"} if "device" in known else {}
+    import torch
+
+    if not torch.cuda.is_available():
+        raise Failure("CUDA is not available on this machine; use --device cpu.", BAD_INPUT)
+    if "device" not in known:
+        raise Failure(f"`{experiment}` runs on the cpu only; use --device cpu.", BAD_INPUT)
+    return {"device": device}
 
 
 def bar() -> "RichProgress":
@@ -103,7 +138,7 @@ def engine_named(
     from karat.lab.pool import Local
     from karat.lab.runner import cores, make_local
 
-    require_engine(name, scheduler, workers)
+    _require_engine(name, scheduler, workers)
     limit = parse_duration(cell_limit, "--cell-limit")
     if name == "local":
         engine = make_local(workers)
@@ -114,6 +149,38 @@ def engine_named(
         return engine
     with bad_input():
         return Dask(scheduler, workers or cores(), limit, _say)
+
+
+def _require_engine(engine: EngineName, scheduler: str | None, workers: int | None) -> None:
+    """Refuse schedulers and numbers of processes that an engine cannot have.
+
+    Args:
+        engine: of `--engine`.
+        scheduler: of `--scheduler`.
+        workers: of `--workers`.
+    """
+    from karat.lab.runner import most_workers
+
+    if workers is not None and workers < 0:
+        raise Failure(f"`--workers` must be a whole number >= 0, got {workers}.", BAD_INPUT)
+    if workers is not None and workers > most_workers():
+        message = f"`--workers` must be at most {most_workers()} on this machine, got {workers}."
+        raise Failure(message, BAD_INPUT)
+    if scheduler is not None and engine != "dask":
+        raise Failure("`--scheduler` needs --engine dask.", BAD_INPUT)
+    if scheduler is not None and workers is not None:
+        raise Failure("`--workers` cannot be chosen for an existing scheduler; leave it out.", BAD_INPUT)
+
+
+def parse_duration(text: str | None, option: str) -> float | None:
+    """Return the seconds of a time such as 90, 90s, 10m or 2h; None for None."""
+    if text is None:
+        return None
+    parts = re.fullmatch(r"\s*([0-9]{1,9}(?:\.[0-9]{1,9})?)\s*([smhd]?)\s*", text)
+    seconds = float(parts[1]) * _SECONDS[parts[2]] if parts else 0.0
+    if seconds <= 0:
+        raise Failure(f"`{option}` must be a time such as 90s, 10m or 2h, got {text!r}.", BAD_INPUT)
+    return seconds
 
 
 def _say(text: str) -> None:

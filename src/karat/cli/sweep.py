@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from karat.cli.duration import CellLimit
 from karat.cli.errors import BAD_INPUT, Failure, bad_input
 from karat.cli.options import (
+    CellLimit,
     Device,
     EngineChoice,
     ExperimentName,

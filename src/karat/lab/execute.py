@@ -14,8 +14,8 @@ from karat.errors import one_line
 from karat.lab.child import THREADS
 from karat.study.config import decode, encode
 from karat.study.experiment import Cell
-from karat.study.lookup import find_experiment
 from karat.study.record import Record, Status, cell_generator, environment
+from karat.study.registry import find_experiment
 from karat.study.result import to_values, undefined_values
 from karat.study.source import require_unchanged, source_hash
 from karat.version import __version__

@@ -5,8 +5,8 @@ from typing import Any
 
 from karat.errors import SourceError, WorkerError
 from karat.study.experiment import Cell
-from karat.study.lookup import find_experiment
 from karat.study.record import Record
+from karat.study.registry import find_experiment
 from karat.study.source import hash_of, source_hash, source_modules
 from karat.version import __version__
 

@@ -15,8 +15,8 @@ from karat.lab.progress import Progress
 from karat.lab.runner import run_cells
 from karat.lab.store import Store
 from karat.study.experiment import Cell
-from karat.study.lookup import find_experiment
 from karat.study.record import Record
+from karat.study.registry import find_experiment
 
 FLOOR = 1e-9
 """Numbers below this are compared with it: residues of rounding differ from machine to machine."""

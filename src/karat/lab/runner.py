@@ -10,8 +10,8 @@ from karat.lab.pool import Local
 from karat.lab.progress import Progress, Silent
 from karat.lab.store import Reservations, Store
 from karat.study.experiment import Cell
-from karat.study.lookup import find_experiment
 from karat.study.record import Record
+from karat.study.registry import find_experiment
 from karat.study.source import source_hash
 
 

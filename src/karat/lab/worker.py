@@ -16,7 +16,7 @@ from karat.errors import SourceError
 from karat.lab.execute import execute, load
 from karat.lab.protocol import BEGUN, READY, objection, refusal
 from karat.study.experiment import Cell
-from karat.study.lookup import find_experiment
+from karat.study.registry import find_experiment
 
 
 def serve(requests: TextIO, answers: TextIO) -> None:

@@ -15,8 +15,8 @@ from karat.study.claim import Claim, judge_claim
 from karat.study.config import hints
 from karat.study.experiment import SCALES, Cell, Experiment, cells
 from karat.study.family import Family, judge_family
+from karat.study.hypothesis import Entry
 from karat.study.judging.kinds import EXACT, rules_in
-from karat.study.ledger import Entry
 from karat.study.plan import plan_claim
 from karat.study.record import Record
 from karat.study.registry import STATEMENTS

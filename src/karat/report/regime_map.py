@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from karat.study.check import Check
 from karat.study.config import hints, require_setting
 from karat.study.drawing.style import finish, literal, new_figure
-from karat.study.ledger import conditions_at
+from karat.study.hypothesis import conditions_at
 
 POINTS, DECADES = 41, 3.0
 """Of the map, along each axis and around the preset."""

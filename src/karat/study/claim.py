@@ -11,9 +11,9 @@ from karat.errors import one_line
 from karat.study.check import Check
 from karat.study.control import Control
 from karat.study.finding import Curve, Finding
+from karat.study.hypothesis import Entry, ledger_of
 from karat.study.judging.common import MOST_SEEDS, Undecided, after_a_look, looked
 from karat.study.judging.kinds import EXACT, rules_in
-from karat.study.ledger import Entry, ledger_of
 from karat.study.record import Record
 from karat.study.run import Run, Runs, read_runs
 from karat.study.statement import Kind, Origin, Statement

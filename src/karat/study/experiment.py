@@ -1,14 +1,14 @@
 """An experiment is one question with named scales; a cell is one config and one seed of it."""
 
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
 from dataclasses import dataclass, field, is_dataclass, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, cast, get_args
 
 from karat.errors import one_line
 from karat.study.config import config_from_json, config_to_json, hints, read, require_setting
-from karat.study.grid import require_few_cells
 from karat.study.record import config_hash
 from karat.study.source import remember, source_modules
 
@@ -22,6 +22,9 @@ SCALES: tuple[str, ...] = get_args(Scale)
 
 Part = Literal["theory", "images"]
 """What a question is asked of: the papers' own data models, or deep networks on images."""
+
+MOST_CELLS = 10**6
+"""Cells of one command: a cell takes a kilobyte, and a million of one second take eleven days of one core."""
 
 C = TypeVar("C")
 """The config class of an experiment: a frozen dataclass of settings."""
@@ -171,7 +174,7 @@ def cells(
         if name in fixed:
             raise ValueError(f"`{name}` of `{experiment.name}` cannot be set and be an axis at once.")
     varied_axes = {name: axis for name, axis in {**preset.grid, **(grid or {})}.items() if name not in fixed}
-    axes = require_few_cells(varied_axes, len(preset.points), count, experiment.name)
+    axes = _require_few_cells(varied_axes, len(preset.points), count, experiment.name)
     configs = []
     for point, values in itertools.product(preset.points, itertools.product(*axes.values())):
         varied = {**point, **dict(zip(axes, values, strict=True))}
@@ -181,6 +184,44 @@ def cells(
     firsts = (Cell(experiment.name, config, 0) for config in configs)
     unique = {cell.config_hash: cell for cell in firsts}
     return [cell.with_seed(seed) for cell in unique.values() for seed in range(count)]
+
+
+def _require_few_cells(
+    axes: Mapping[str, Iterable[Any]], points: int, seeds: int, owner: str
+) -> dict[str, tuple[Any, ...]]:
+    """Return the axes as tuples, after making sure that their product times the seeds can be planned.
+
+    Args:
+        axes: setting -> values.
+        points: designs that take the whole grid.
+        seeds: of each config.
+        owner: experiment, for messages.
+    """
+    sizes = {name: len(axis) for name, axis in axes.items() if isinstance(axis, Sized)}
+    values: dict[str, tuple[Any, ...]] = {}
+    if _product(sizes, points, seeds) <= MOST_CELLS:
+        values = {name: tuple(itertools.islice(axis, MOST_CELLS + 1)) for name, axis in axes.items()}
+        sizes = {name: len(axis) for name, axis in values.items()}
+    total = _product(sizes, points, seeds)
+    if total > MOST_CELLS:
+        factors = [
+            *(f"{_digits(size)} of `{name}`" for name, size in sizes.items()),
+            *([f"{points} points"] if points > 1 else []),
+            f"{_digits(seeds)} seeds",
+        ]
+        raise ValueError(
+            f"`{owner}` would have {_digits(total)} cells ({' x '.join(factors)}), the most are "
+            f"{MOST_CELLS:,}: ask for fewer values or seeds."
+        )
+    return values
+
+
+def _product(sizes: Mapping[str, int], points: int, seeds: int) -> int:
+    return math.prod(sizes.values()) * points * seeds
+
+
+def _digits(count: int) -> str:
+    return f"{count:,}" if count < 10**15 else "more than 10^15"
 
 
 def _setting(experiment: Experiment, known: Mapping[str, Any], name: str, value: Any) -> Any:

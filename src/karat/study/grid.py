@@ -1,16 +1,12 @@
-"""The axes of a sweep, read from text: lists, equal steps, equal ratios; and how large a sweep may be."""
+"""The axes of a sweep, read from text: lists, equal steps, equal ratios."""
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sized
 from fractions import Fraction
-from itertools import islice
 from typing import Any
 
 from karat.study.config import Mismatch, read, shown
-
-MOST_CELLS = 10**6
-"""Cells of one command: a cell takes a kilobyte, and a million of one second take eleven days of one core."""
+from karat.study.experiment import MOST_CELLS
 
 LONGEST_NUMBER, LARGEST_EXPONENT = 400, 400
 """Digits and exponent of the ends of an axis: fractions are exact, and would take for ever beyond."""
@@ -45,36 +41,6 @@ def read_axis(text: str, hint: Any, name: str, owner: str) -> tuple[Any, ...]:
     if not values:
         raise Mismatch(f"the axis `{name}` of `{owner}` has no values.")
     return tuple(dict.fromkeys(values))
-
-
-def require_few_cells(
-    axes: Mapping[str, Iterable[Any]], points: int, seeds: int, owner: str
-) -> dict[str, tuple[Any, ...]]:
-    """Return the axes as tuples, after making sure that their product times the seeds can be planned.
-
-    Args:
-        axes: setting -> values.
-        points: designs that take the whole grid.
-        seeds: of each config.
-        owner: experiment, for messages.
-    """
-    sizes = {name: len(axis) for name, axis in axes.items() if isinstance(axis, Sized)}
-    values: dict[str, tuple[Any, ...]] = {}
-    if _product(sizes, points, seeds) <= MOST_CELLS:
-        values = {name: tuple(islice(axis, MOST_CELLS + 1)) for name, axis in axes.items()}
-        sizes = {name: len(axis) for name, axis in values.items()}
-    cells = _product(sizes, points, seeds)
-    if cells > MOST_CELLS:
-        factors = [
-            *(f"{_digits(size)} of `{name}`" for name, size in sizes.items()),
-            *([f"{points} points"] if points > 1 else []),
-            f"{_digits(seeds)} seeds",
-        ]
-        raise ValueError(
-            f"`{owner}` would have {_digits(cells)} cells ({' x '.join(factors)}), the most are "
-            f"{MOST_CELLS:,}: ask for fewer values or seeds."
-        )
-    return values
 
 
 def _steps(text: str, hint: Any, name: str, owner: str) -> list[float | int]:
@@ -120,11 +86,3 @@ def _ratios(start: Fraction, stop: Fraction, count: int, hint: Any) -> list[floa
 
 def _plain(value: Fraction) -> float | int:
     return int(value) if value.denominator == 1 else float(value)
-
-
-def _product(sizes: Mapping[str, int], points: int, seeds: int) -> int:
-    return math.prod(sizes.values()) * points * seeds
-
-
-def _digits(count: int) -> str:
-    return f"{count:,}" if count < 10**15 else "more than 10^15"

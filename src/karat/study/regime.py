@@ -15,8 +15,7 @@ import numpy as np
 from karat.study.check import Check
 from karat.study.config import hints
 from karat.study.experiment import Experiment, cells
-from karat.study.hypothesis import Condition
-from karat.study.ledger import Entry, collected, conditions_at
+from karat.study.hypothesis import Condition, Entry, collected, conditions_at
 
 STARTS, ROUNDS = 400, 60
 FACTORS = (10.0, 2.0, 1.25, 1.05, 1.01)

@@ -5,8 +5,9 @@ Nothing is looked for before it is asked for: a paper's package imports this one
 
 import importlib
 import pkgutil
+import sys
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import cache
 from importlib.util import find_spec
@@ -266,6 +267,37 @@ def relations(claim_id: str) -> dict[str, list[str]]:
             if claim_id in ids:
                 related.setdefault(INVERSE[name], []).append(other.id)
     return related
+
+
+def find_experiment(name: str) -> "Experiment":
+    """Return karat's experiment of that name, or the one at "package.module:ATTRIBUTE" of the user's code.
+
+    An experiment found at an address carries the address as its name, so that worker processes find it too.
+    """
+    if ":" in name:
+        return replace(_imported(name), name=name)
+    if name not in EXPERIMENTS:
+        close = get_close_matches(name, EXPERIMENTS, n=1)
+        meant = f" (did you mean `{close[0]}`?)" if close else ""
+        listed = ", ".join(EXPERIMENTS) or "not there yet"
+        raise ValueError(f"there is no experiment `{name}`{meant}; the experiments are {listed}.")
+    return EXPERIMENTS[name]
+
+
+def _imported(name: str) -> "Experiment":
+    from karat.study.experiment import Experiment
+    from karat.study.source import remember
+
+    module, _, attribute = name.partition(":")
+    if module not in sys.modules:
+        remember(module)
+    try:
+        found = getattr(importlib.import_module(module), attribute)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise ValueError(f"there is no experiment at `{name}`: {error}.") from error
+    if not isinstance(found, Experiment):
+        raise ValueError(f"`{name}` is a {type(found).__name__}, not an Experiment.")
+    return found
 
 
 def coverage() -> dict[str, Coverage]:

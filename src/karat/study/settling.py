@@ -9,8 +9,8 @@ from karat.core.texts import duration
 from karat.study.check import Check
 from karat.study.claim import SILENT_CONTROLS, Claim
 from karat.study.experiment import SCALES, Cell, cells
+from karat.study.hypothesis import conditions_at
 from karat.study.judging.common import SEEDS
-from karat.study.ledger import conditions_at
 from karat.study.plan import Plan
 from karat.study.record import Record
 

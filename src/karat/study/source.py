@@ -1,15 +1,19 @@
 """Which source code computed a record: a hash over the files an experiment imports, directly or not."""
 
+import ast
 import hashlib
 import importlib.util
+import os
 import sys
+from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import dataclass, field
 from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from karat.errors import SourceError
-from karat.study.imports import Imports, imports_of
+from karat.lazy import exports, only_for_types
 
 if TYPE_CHECKING:
     from karat.study.experiment import Experiment
@@ -130,11 +134,24 @@ def _behind_karat(name: str) -> tuple[tuple[Path, ...], list[str]]:
     return (file,), [*imports.executed, *(f"{home}.{found}" for found, home in imports.exported.items())]
 
 
+@dataclass(frozen=True)
+class _Imports:
+    """The imports of one file.
+
+    Args:
+        executed: every module it may import, also in functions; what is imported from a package may be one.
+        exported: names it takes from modules, loaded at once or when first used -> the module.
+    """
+
+    executed: tuple[str, ...] = ()
+    exported: dict[str, str] = field(default_factory=dict)
+
+
 @cache
-def _scan(file: Path) -> tuple[bytes, Imports]:
+def _scan(file: Path) -> tuple[bytes, _Imports]:
     """Hash of a file, and what it imports."""
     text = _read(file)
-    return _FIRST[file], imports_of(file, text)
+    return _FIRST[file], _imports(file, text)
 
 
 def _read(file: Path) -> bytes:
@@ -149,6 +166,57 @@ def _read(file: Path) -> bytes:
             "on with the code as it is now."
         )
     return text
+
+
+def _imports(file: Path, text: bytes) -> _Imports:
+    """Return the imports of a file with this text; a text that is no Python imports nothing."""
+    try:
+        tree = ast.parse(text)
+    except SyntaxError:  # a file that nothing could import so far
+        return _Imports()
+    return _Imports(tuple(_executed(file, tree)), dict(exports(tree)))
+
+
+def _executed(file: Path, tree: ast.AST) -> Iterator[str]:
+    for node in _nodes(tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield alias.name
+                if alias.asname is None:  # `import karat.core` gives the name `karat`, hence all of it
+                    yield alias.name.partition(".")[0]
+        elif isinstance(node, ast.ImportFrom):
+            home = _absolute(file, node)
+            yield from (f"{home}.{alias.name}" for alias in node.names)
+
+
+def _nodes(tree: ast.AST) -> Iterator[ast.AST]:
+    """All nodes but those that only type checkers see."""
+    waiting: list[ast.AST] = [tree]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        waiting += node.orelse if only_for_types(node) else ast.iter_child_nodes(node)
+
+
+def _absolute(file: Path, node: ast.ImportFrom) -> str:
+    """The module that an import names, with leading dots resolved."""
+    if node.level == 0:
+        return node.module or ""
+    package = _package(file.parents[node.level - 1])
+    return ".".join([*package, *([node.module] if node.module else [])])
+
+
+def _package(folder: Path) -> list[str]:
+    """The dotted name of a folder of modules: up to the last `__init__.py`, or to a folder of `sys.path`."""
+    names = [folder.name]
+    while (folder.parent / "__init__.py").is_file():
+        folder = folder.parent
+        names.insert(0, folder.name)
+    # Packages without an `__init__.py` have no other end than the path on which they are found.
+    above = [place for place in map(os.path.realpath, sys.path) if folder.parent.is_relative_to(place)]
+    if not above:
+        return names
+    return [*folder.parent.relative_to(max(above, key=len)).parts, *names]
 
 
 def _root(module: str) -> Path:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from karat.papers.benign.bounds_fit import threshold_law
-from karat.papers.benign.checks.predictions import halfway
+from karat.papers.benign.checks.boundary import halfway
 from karat.papers.benign.experiments.axes import axis_value
 from karat.papers.benign.figures.crossing import find_boundary
 from karat.papers.benign.figures.grid import read_grid

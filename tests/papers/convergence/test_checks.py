@@ -9,8 +9,8 @@ from karat.papers.convergence.bounds import regret_gap
 from karat.papers.convergence.checks.two_layer_runs import EXAMPLE, MEASURED, START_LOSS
 from karat.papers.convergence.experiments.activations import SLOPE_LIPSCHITZ
 from karat.papers.convergence.experiments.deep import DeepConfig
+from karat.study.hypothesis import conditions_at
 from karat.study.judging import Undecided
-from karat.study.ledger import conditions_at
 from karat.study.registry import PAPERS
 from karat.study.run import Runs, examples
 

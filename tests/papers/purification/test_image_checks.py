@@ -23,8 +23,8 @@ from karat.papers.purification.checks.image_examples import (
 from karat.papers.purification.checks.image_records import HALF_GAIN, LESS
 from karat.papers.purification.experiments.image_setting import Scores
 from karat.papers.purification.printed_table1 import ATTACKERS, PRINTED
+from karat.study.hypothesis import ledger_of
 from karat.study.judging import Undecided
-from karat.study.ledger import ledger_of
 from karat.study.plan import control_cells
 from karat.study.run import Runs, examples
 

@@ -9,9 +9,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from karat.attacks.inner_products.attack import attack_of, perturb
+from karat.attacks.inner_products.attack import attack_of, attacked_margins, perturb
 from karat.attacks.inner_products.dense import Perturbed
-from karat.attacks.inner_products.evaluate import attacked_margins
 from karat.attacks.inner_products.gram import gram_net
 from karat.attacks.pgd import PGD
 from karat.attacks.steepest import Steepest
@@ -21,7 +20,7 @@ from karat.nets import as_classifier
 from karat.nets.init import pytorch_default, small_odd, symmetric
 from karat.nets.two_layer import TwoLayer
 from karat.reductions.span import ExactEngine, exactness_obstacle, train_exact
-from karat.reductions.span.symmetric_update import add_symmetric
+from karat.reductions.span.descent import add_symmetric
 from karat.training import Adversary, Constant, CubicNorms, Ramp, Trainer, TwoInfBall
 
 METHOD = PGD(steps=20, step_ratio=0.2, gradient="normalised", keep="last")

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from karat.attacks.inner_products.evaluate import attacked_margins
+from karat.attacks.inner_products.attack import attacked_margins
 from karat.attacks.inner_products.gram import gram_net
 from karat.attacks.pgd import PGD
 from karat.core import ACTIVATIONS, Ball, LeakyRelu, Relu, SmoothLeakyRelu, TruncatedRelu

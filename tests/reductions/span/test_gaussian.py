@@ -11,13 +11,13 @@ import pytest
 import torch
 from torch import Tensor
 
-from karat.attacks.inner_products.evaluate import attacked_margins
+from karat.attacks.inner_products.attack import attacked_margins
 from karat.attacks.inner_products.gram import GramNet
 from karat.attacks.pgd import PGD
 from karat.core import Ball
 from karat.nets.two_layer import TwoLayer
 from karat.reductions.span import gaussian_products, gaussian_rows, train_exact
-from karat.reductions.span.gaussian_rows import chi
+from karat.reductions.span.gaussian import chi
 from karat.training import Adversary, Constant, Trainer
 
 

@@ -8,8 +8,8 @@ if TYPE_CHECKING:
     from karat.errors import StoreError
     from karat.lab.store.health import Health, is_sound, verify
     from karat.lab.store.joining import Merged, merge
+    from karat.lab.store.locks import Reservations
     from karat.lab.store.overview import Summary
-    from karat.lab.store.reservations import Reservations
     from karat.lab.store.salvage import Salvage, repair
     from karat.lab.store.store import Sources, Store, default_path
 else:

@@ -1,16 +1,20 @@
-"""Files beside a store that exist only to be locked: the system takes the locks back when a process dies."""
+"""Who is at work on a store: locks on files beside it, which the system takes back when a process dies."""
 
+import hashlib
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from karat.errors import StoreError
+from karat.study.experiment import Cell
+
 try:
-    import fcntl as fcntl  # for the reservations of cells, too
+    import fcntl
 except ImportError:  # a system without such locks does not rename files that are open, either
     fcntl = None  # type: ignore[assignment]
 
-_WRITERS = ".lock"
+_WRITERS, _CELLS = ".lock", ".cells"
 
 
 def open_lockfile(store: Path, suffix: str) -> int | None:
@@ -78,6 +82,49 @@ def alone(store: Path) -> Iterator[None]:
         leave(handle)
 
 
+class Reservations:
+    """The cells of a store that this driver has in hand; the other drivers of the machine see them.
+
+    A cell is one byte of a file beside the store, locked while it is computed; nothing is written. Drivers in
+    one process do not see each other's.
+
+    Args:
+        store: path of the store; links that lead to one file share their reservations.
+    """
+
+    def __init__(self, store: Path) -> None:
+        # Without locks cells may be computed twice, to the same numbers.
+        try:
+            self._file = open_lockfile(store, _CELLS)
+        except PermissionError as error:
+            raise StoreError(f"{store}: {error}") from error
+
+    def __enter__(self) -> "Reservations":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._file is not None:
+            os.close(self._file)
+            self._file = None
+
+    def take(self, cell: Cell) -> bool:
+        """Reserve a cell; False if another driver has it in hand."""
+        if self._file is not None:
+            try:
+                fcntl.lockf(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, _byte(cell.key))
+            except (BlockingIOError, PermissionError):  # two ways of saying that it is taken
+                return False
+            except OSError:
+                pass  # a file system without locks
+        return True
+
+    def drop(self, key: tuple[str, str, int]) -> None:
+        """Give a cell back."""
+        if self._file is not None:
+            with suppress(OSError):
+                fcntl.lockf(self._file, fcntl.LOCK_UN, 1, _byte(key))
+
+
 def _made(file: str, store: str) -> int:
     handle = os.open(file, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600)
     with suppress(OSError):  # a store that is not there yet: then its lock is its owner's
@@ -93,3 +140,8 @@ def _lock(handle: int, *, shared: bool) -> None:
         raise
     except OSError:
         pass  # a file system without locks
+
+
+def _byte(key: tuple[str, str, int]) -> int:
+    """A byte for every cell, the same in every process; that two share one only makes a driver wait."""
+    return int.from_bytes(hashlib.sha256(repr(key).encode()).digest()[:8]) >> 2

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from karat.errors import StoreError
 from karat.lab.store import locks
-from karat.lab.store.opening import DAMAGE, guard, open_to_salvage, open_to_write, unused
+from karat.lab.store.file import DAMAGE, guard, open_to_salvage, open_to_write
 from karat.lab.store.row import COLUMNS, Row, unsealed
 
 _HEX = "0123456789abcdef"
@@ -46,7 +46,7 @@ def repair(path: Path) -> Salvage:
     real_path = Path(os.path.realpath(path))
     if not os.access(real_path.parent, os.W_OK):
         raise StoreError(f"{path}: its folder cannot be written; copy the store and repair the copy.")
-    fresh, backup = unused(real_path, ".repaired"), unused(real_path, ".damaged")
+    fresh, backup = _unused(real_path, ".repaired"), _unused(real_path, ".damaged")
     with _alone(path), guard(path):
         with closing(open_to_salvage(real_path)) as damaged:
             left: dict[str, str] = {}
@@ -64,6 +64,12 @@ def repair(path: Path) -> Salvage:
         except OSError as error:
             raise StoreError(f"{path}: cannot be renamed ({error.strerror}).") from error
     return Salvage(records=len(saved), left=left, backup=backup)
+
+
+def _unused(path: Path, suffix: str) -> Path:
+    """Return the path with the suffix, numbered if that file exists: no backup replaces another."""
+    names = (f"{path.name}{suffix}{number}" for number in ["", *(f".{count}" for count in range(2, 1000))])
+    return next(file for name in names if not (file := path.with_name(name)).exists())
 
 
 @contextmanager

@@ -3,13 +3,11 @@
 from typing import TYPE_CHECKING
 
 from karat.lazy import attach
-from karat.reductions.span.gaussian_products import gaussian_products
-from karat.reductions.span.gaussian_rows import chi, gaussian_rows
 
 if TYPE_CHECKING:
     from karat.reductions.span.diagram import Problem, State, lift, obstacle, reduce, step
-    from karat.reductions.span.engine import ExactEngine
-    from karat.reductions.span.exactness import exactness_obstacle
+    from karat.reductions.span.engine import ExactEngine, exactness_obstacle
+    from karat.reductions.span.gaussian import chi, gaussian_products, gaussian_rows
     from karat.reductions.span.run import ExactRun, ExactState
     from karat.reductions.span.subspace import Subspace, span_of
     from karat.reductions.span.train import train_exact

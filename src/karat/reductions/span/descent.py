@@ -4,11 +4,12 @@ import torch
 from torch import Tensor
 
 from karat.attacks.inner_products.dense import Perturbed
-from karat.core.compiled import Array, compiled
-from karat.reductions.span.symmetric_update import add_symmetric
+from karat.core.compiled import Array, compiled, scalar_like
 
 # Matrix products run up to a third faster when rows have a multiple of this many numbers.
 _LANES = 16
+# Four is a tile the compiler turns into register shuffles; larger tiles fall back to scalar moves.
+_TILE = 4
 
 
 class Weights:
@@ -100,6 +101,32 @@ class Products:
         torch.mm(self.weights.x, self.weights.padded.T, out=self.P)
 
 
+@compiled()
+def weigh(Z: Array, F: Array, residual: Array, D: Array, a: Array, b: Array) -> None:
+    r""":math:`D = \mathrm{diag}(r) Z`, :math:`a = F^T r` and :math:`b = Z^T r`, r the residuals, in one pass.
+
+    Args:
+        Z: (n, m) gradient weights.
+        F: (n, m) activations.
+        residual: (n,) of their type.
+        D: (n, m), written.
+        a: (m,), written.
+        b: (m,), written.
+    """
+    n, m = Z.shape
+    # Z and F are read once for all three results: at this size memory is slower than arithmetic.
+    for s in range(m):
+        a[s] = 0
+        b[s] = 0
+    for i in range(n):
+        r = residual[i]
+        for s in range(m):
+            t = r * Z[i, s]
+            D[i, s] = t
+            b[s] += t
+            a[s] += r * F[i, s]
+
+
 def cross_products(products: Products, perturbed: Perturbed) -> None:
     r"""Products of all points with the attacked ones, :math:`\tilde X = X + U W`, into `products.cross`.
 
@@ -147,3 +174,70 @@ def move_weights(products: Products, perturbed: Perturbed, lr: float, decay: flo
     # beta = 0 ignores what the scratch matrix holds, NaN included
     torch.addmm(products.square, D.T, products.H, beta=0, alpha=-lr, out=products.square)
     add_symmetric(products.G, products.square, shrink * shrink)
+
+
+def add_symmetric(G: Tensor, T: Tensor, shrink: float = 1.0) -> None:
+    """G <- shrink G + T + T^T for symmetric G; T is used as scratch space.
+
+    The three passes cost half a millisecond at m = 1000, against two for adding a transposed tensor.
+
+    Args:
+        G: (m, m) symmetric, changed in place.
+        T: (m, m), spoilt.
+        shrink: factor of G.
+
+    >>> G = torch.eye(2)
+    >>> add_symmetric(G, torch.tensor([[0.0, 1.0], [2.0, 0.0]]))
+    >>> G
+    tensor([[1., 3.],
+            [3., 1.]])
+    """
+    _fold(T.numpy())
+    _add_lower(G.numpy(), T.numpy(), scalar_like(shrink, G))
+    _mirror(G.numpy())
+
+
+@compiled()
+def _fold(T: Array) -> None:
+    """Add the upper triangle to the lower one: T_ij += T_ji for j < i, and double the diagonal."""
+    m = T.shape[0]
+    full = m - m % _TILE
+    # Whole tiles, so that reading columns does not fetch a cache line per number; I and J are their corners.
+    for I in range(0, full, _TILE):  # noqa: E741
+        for J in range(0, I, _TILE):
+            for i in range(_TILE):
+                for j in range(_TILE):
+                    T[I + i, J + j] += T[J + j, I + i]
+        for i in range(I, I + _TILE):  # the tile on the diagonal, by halves
+            for j in range(I, i + 1):
+                T[i, j] += T[j, i]
+    for i in range(full, m):  # rows that fill no tile
+        for j in range(i + 1):
+            T[i, j] += T[j, i]
+
+
+@compiled()
+def _add_lower(G: Array, T: Array, shrink: float) -> None:
+    """The lower triangle of G <- shrink G + T."""
+    for i in range(G.shape[0]):
+        for j in range(i + 1):
+            G[i, j] = shrink * G[i, j] + T[i, j]
+
+
+@compiled()
+def _mirror(G: Array) -> None:
+    """Copy the lower triangle to the upper one."""
+    m = G.shape[0]
+    full = m - m % _TILE
+    # As in `_fold`: whole tiles, the tiles on the diagonal, the rows that fill none.
+    for I in range(0, full, _TILE):  # noqa: E741
+        for J in range(0, I, _TILE):
+            for i in range(_TILE):
+                for j in range(_TILE):
+                    G[J + j, I + i] = G[I + i, J + j]
+        for i in range(I, I + _TILE):
+            for j in range(I, i):
+                G[j, i] = G[i, j]
+    for i in range(full, m):
+        for j in range(i):
+            G[j, i] = G[i, j]

@@ -7,8 +7,7 @@ from torch import Tensor
 
 from karat.nets.two_layer import TwoLayer
 from karat.reductions.contract import require_exact
-from karat.reductions.span.engine import ExactEngine
-from karat.reductions.span.exactness import exactness_obstacle
+from karat.reductions.span.engine import ExactEngine, exactness_obstacle
 from karat.reductions.span.subspace import Subspace, span_of
 from karat.training.trainer import Trainer
 

@@ -1,24 +1,51 @@
-"""The state of one exact run and its update: the plain trainer's step, carried out on inner products."""
+"""Training on inner products: when it is exact, its state, and one update, which is the plain trainer's."""
 
 from collections.abc import Mapping
 from copy import deepcopy
+from typing import Any
 
 import torch
 from torch import Tensor
 
-from karat.attacks.inner_products.attack import Form, attack_of, perturb
+from karat.attacks.inner_products.attack import Form, attack_obstacle, attack_of, perturb
 from karat.attacks.inner_products.dense import Attack, Perturbed
 from karat.attacks.inner_products.gram import GramNet
 from karat.core.checks import require_labels, require_shape
 from karat.core.divergence import Diverged
 from karat.nets.two_layer import TwoLayer
-from karat.reductions.span.descent import Products, move_weights
-from karat.reductions.span.exactness import exactness_obstacle
+from karat.reductions.span.descent import Products, move_weights, weigh
 from karat.reductions.span.momentum import Velocity, move_weights_with_momentum
 from karat.reductions.span.run import ExactState
-from karat.reductions.span.weighting import weigh
 from karat.training.regularisers import SquaredNorms
 from karat.training.trainer import Trainer
+
+
+def exactness_obstacle(trainer: Trainer, net: Any) -> str | None:
+    """Why `train_exact` cannot reproduce this training exactly; None if it can.
+
+    Under gradient descent, momentum, squared-norm penalties and l2 attacks from zero, the weights and all
+    attacked points stay in the span of the first weights and the data, where only inner products matter. Sign
+    and coordinate steps (l_inf and l_1 attacks, Adam), boxes and random starts leave it.
+
+    Args:
+        trainer: the rule of one update.
+        net: any net.
+
+    >>> from karat.training import Constant
+    >>> exactness_obstacle(Trainer(lr=Constant(0.1), batch_size=5), None)
+    'the net NoneType is not a TwoLayer net'
+    """
+    if type(net) is not TwoLayer:  # a subclass may be another function
+        return f"the net {type(net).__name__} is not a TwoLayer net"
+    if trainer.batch_size is not None:
+        return "the engine runs full-batch training only, and `batch_size` is set"
+    if trainer.projection is not None:
+        return f"the projection {type(trainer.projection).__name__} is not expressed in inner products"
+    if trainer.regulariser is not None and not isinstance(trainer.regulariser, SquaredNorms):
+        return f"the regulariser {type(trainer.regulariser).__name__} is not expressed in inner products"
+    if trainer.adversary is None:
+        return None
+    return attack_obstacle(trainer.adversary.method, trainer.adversary.ball)
 
 
 class ExactEngine:

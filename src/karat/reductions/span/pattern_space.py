@@ -9,7 +9,7 @@ from karat.core.activations import Activation
 from karat.core.checks import require_integer
 from karat.nets import init
 from karat.nets.two_layer import TwoLayer
-from karat.reductions.span.gaussian_rows import gaussian_rows
+from karat.reductions.span.gaussian import gaussian_rows
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,6 @@ from karat.core.statistics import crossing_point, fit_power_law
 from karat.core.texts import number
 from karat.papers.benign.bounds import implied_constant
 from karat.papers.benign.bounds_hypotheses import robust_condition
-from karat.papers.benign.checks.predictions import halfway
 from karat.papers.benign.checks.settings import conditions, made_up
 from karat.papers.benign.experiments.axes import Axis, TrainingConfig, axis_value
 from karat.papers.benign.experiments.boundary import BOUNDARY
@@ -34,6 +33,18 @@ BETWEEN = Margin(1 / 8, "half-way between the two laws that the paper tells apar
 CONSTANT = Margin(
     1 / 4, "half-way to d ~ |mu|^2 instead of d ~ |mu|^4, where the constant would grow as d^(1/2)"
 )
+
+
+def halfway(flip_rate: float) -> float:
+    """Return the accuracy halfway between chance and the best there is.
+
+    Args:
+        flip_rate: label noise, which no classifier predicts.
+
+    >>> halfway(0.1)
+    0.7
+    """
+    return (1 - flip_rate + 0.5) / 2
 
 
 @dataclass(frozen=True)

@@ -61,18 +61,6 @@ def fitted_law(runs: Sequence[Run[MixtureConfig, Evaluation]]) -> FittedLaw:
     return FittedLaw(error, fit.kappa * mu**2 * np.sqrt(n / d) - fit.rho * tau, flip_rate, fit)
 
 
-def halfway(flip_rate: float) -> float:
-    """Return the accuracy halfway between chance and the best there is.
-
-    Args:
-        flip_rate: label noise, which no classifier predicts.
-
-    >>> halfway(0.1)
-    0.7
-    """
-    return (1 - flip_rate + 0.5) / 2
-
-
 def loss_ratio_limit(config: MixtureConfig) -> float:
     """Return the bound on the ratio of loss derivatives in a setting.
 

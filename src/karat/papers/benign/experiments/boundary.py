@@ -2,7 +2,8 @@
 
 from dataclasses import replace
 
-from karat.papers.benign.experiments.maps import PAPER_SIZE, TINY_SIZE, run_final
+from karat.papers.benign.experiments.curves import run_final
+from karat.papers.benign.experiments.maps import PAPER_SIZE, TINY_SIZE
 from karat.study.experiment import Experiment, Preset
 
 _LARGEST_PRINTED = 18_000

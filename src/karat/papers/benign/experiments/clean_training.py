@@ -5,8 +5,9 @@ from dataclasses import dataclass, replace
 import torch
 from scipy.special import ndtr
 
+from karat.papers.benign.experiments.curves import run_final
 from karat.papers.benign.experiments.evaluation import Evaluation
-from karat.papers.benign.experiments.maps import PAPER_SIZE, TINY_SIZE, run_final
+from karat.papers.benign.experiments.maps import PAPER_SIZE, TINY_SIZE
 from karat.papers.benign.experiments.mixture import MixtureConfig
 from karat.study.experiment import Experiment, Preset
 

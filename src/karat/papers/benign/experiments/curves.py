@@ -1,10 +1,11 @@
 """Training curves on the noisy mixture: the theorem's algorithm and the paper's own experiment."""
 
+from dataclasses import replace
 from typing import Any
 
 import torch
 
-from karat.papers.benign.experiments.evaluation import CurvesResult, as_curves
+from karat.papers.benign.experiments.evaluation import CurvesResult, Evaluation, as_curves
 from karat.papers.benign.experiments.exact import run_exact
 from karat.papers.benign.experiments.mixture import MixtureConfig, Start
 from karat.papers.benign.experiments.plain import run_plain
@@ -19,6 +20,16 @@ def run(config: MixtureConfig, generator: torch.Generator) -> CurvesResult:
         generator: draws net and data.
     """
     return as_curves((run_exact if config.exact else run_plain)(config, generator))
+
+
+def run_final(config: MixtureConfig, generator: torch.Generator) -> Evaluation:
+    """Train once and return the last evaluation only.
+
+    Args:
+        config: the run.
+        generator: draws net and data.
+    """
+    return run(replace(config, evaluations=1), generator).final
 
 
 def _config(start: Start, **settings: Any) -> MixtureConfig:

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from karat.attacks.inner_products.evaluate import attacked_margins
+from karat.attacks.inner_products.attack import attacked_margins
 from karat.attacks.inner_products.gram import GramNet
 from karat.certificates.gram_relaxation import certified_margins
 from karat.core.ball import Ball

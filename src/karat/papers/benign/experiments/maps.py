@@ -2,23 +2,9 @@
 
 from dataclasses import replace
 
-import torch
-
-from karat.papers.benign.experiments.curves import run
-from karat.papers.benign.experiments.evaluation import Evaluation
+from karat.papers.benign.experiments.curves import run_final
 from karat.papers.benign.experiments.mixture import MixtureConfig
 from karat.study.experiment import Experiment, Preset
-
-
-def run_final(config: MixtureConfig, generator: torch.Generator) -> Evaluation:
-    """Train once and return the last evaluation only.
-
-    Args:
-        config: the run.
-        generator: draws net and data.
-    """
-    return run(replace(config, evaluations=1), generator).final
-
 
 PAPER_SIZE = MixtureConfig(
     d=1000, n=100, m=1000, mu=5.0, ratio=0.1, flip_rate=0.1, start="pytorch", steps=1000, evaluations=1

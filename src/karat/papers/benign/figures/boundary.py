@@ -8,8 +8,7 @@ from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter, ScalarFormatter
 
-from karat.papers.benign.checks.boundary import boundary_exponent
-from karat.papers.benign.checks.predictions import halfway
+from karat.papers.benign.checks.boundary import boundary_exponent, halfway
 from karat.papers.benign.experiments.evaluation import ErrorKind, Evaluation
 from karat.papers.benign.experiments.mixture import MixtureConfig, Start
 from karat.papers.benign.figures.crossing import Boundary, find_boundary

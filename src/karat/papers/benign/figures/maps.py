@@ -8,7 +8,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from karat.papers.benign.checks.predictions import KINDS, halfway
+from karat.papers.benign.checks.boundary import halfway
+from karat.papers.benign.checks.predictions import KINDS
 from karat.papers.benign.experiments.axes import FIELDS, Axis, TrainingConfig
 from karat.papers.benign.experiments.digits import FIG4, FIG5, DigitsConfig
 from karat.papers.benign.experiments.evaluation import ErrorKind, Evaluation
