@@ -12,7 +12,7 @@ from karat.study.control import Control
 from karat.study.experiment import Experiment, Preset
 from karat.study.finding import ERROR
 from karat.study.hypothesis import at_least, at_most, is_so, waived
-from karat.study.judging import Undecided, bound
+from karat.study.judging import Undecided, bound, share
 from karat.study.plan import plan_claim
 from karat.study.registry import get_statement
 
@@ -314,3 +314,16 @@ def test_seeds_beyond_the_plan_are_told_and_cost_width(make_record):
 def test_a_plan_knows_when_seeds_are_added():
     check = make_check()
     assert [plan_claim(check, "tiny", seeds).added for seeds in (None, 1, 2)] == [False, False, True]
+
+
+def test_a_share_is_settled_by_so_many_more_seeds(make_record):
+    check = make_check(evaluate=lambda runs: share(10 * len(runs), 11 * len(runs), "at least", 0.8))
+    records = [make_record(seed, robust_error=0.1) for seed in range(3)]
+    claim = judge_claim(STATEMENT, check, records)
+    assert claim.verdict == "inconclusive"
+    assert claim.settles == f"about {claim.seeds_needed} seeds at the present spread"
+    more = [make_record(seed, robust_error=0.1) for seed in range(claim.seeds_needed)]
+    assert judge_claim(STATEMENT, check, more, added=True).verdict == "holds"
+    assert judge_claim(STATEMENT, check, more[: len(more) // 2], added=True).verdict == "inconclusive"
+    at_the_edge = make_check(evaluate=lambda runs: share(8 * len(runs), 10 * len(runs), "at least", 0.8))
+    assert judge_claim(STATEMENT, at_the_edge, records).seeds_needed is None

@@ -4,7 +4,6 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from karat.core.statistics import Interval
 from karat.study.check import Check
 from karat.study.claim import Claim, ControlOutcome
 from karat.study.control import Control
@@ -84,31 +83,19 @@ def settled(claim, records=RECORDS, settings=()):
 
 
 def test_missing_seeds_cost_what_their_settings_have_cost():
-    found = settled(replace(OPEN, settles="about 12 seeds at the present spread"))
+    found = settled(replace(OPEN, seeds_needed=12))
     assert found.command == "karat check benign.sec5 --scale quick --seeds 12"
     assert found.seconds == pytest.approx(9 * (1 + 2))
     assert str(found).endswith("about 27 s of CPU time")
 
 
 def test_the_users_own_settings_stay_in_the_command():
-    found = settled(replace(OPEN, settles="about 12 seeds"), settings=["d=40", "name=two words"])
+    found = settled(replace(OPEN, seeds_needed=12), settings=["d=40", "name=two words"])
     assert "--set d=40 --set 'name=two words' --seeds 12" in found.command
 
 
 def test_one_seed_is_settled_by_three():
     assert settled(replace(OPEN, seeds=1)).command.endswith("--seeds 3")
-
-
-def test_a_share_is_settled_by_draws_that_make_its_interval_short_enough():
-    share = replace(
-        OPEN,
-        trace=("share: of 30 draws, probability at least 0.9",),
-        measured=0.95,
-        predicted=0.9,
-        interval=Interval(0.85, 1.0),
-    )
-    assert settled(share).command.endswith(f"--seeds {round(3 * (0.075 / 0.05) ** 2 + 0.5)}")
-    assert "full" in settled(replace(share, measured=0.9)).command  # no number of draws decides at the edge
 
 
 def test_controls_that_have_not_run_are_asked_for():
