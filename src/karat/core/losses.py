@@ -47,7 +47,8 @@ class Hinge:
 
     def __call__(self, margin: Tensor) -> Tensor:
         """Hinge of the margin."""
-        return (1 - margin).clamp_min(0)
+        # Not by `clamp_min`, whose derivative at the kink is -1 or 0, depending on the version of torch.
+        return torch.where(margin > 1, 0.0, 1 - margin)
 
     def derivative(self, margin: Tensor) -> Tensor:
         """-1 where the margin is at most 1, else 0."""
