@@ -10,6 +10,7 @@ import pytest
 SCRIPTS = sorted((Path(__file__).parents[1] / "gallery").glob("*.py"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.stem)
 def test_script_draws_at_tiny_size(script: Path, tmp_path: Path) -> None:
     command = [sys.executable, str(script), "--scale", "tiny", "--out", str(tmp_path)]

@@ -97,6 +97,7 @@ def test_every_folder_and_module_has_its_place_in_the_order():
     assert {layer_of(file) for file in FILES} - set(HEIGHT) == set()
 
 
+@pytest.mark.slow
 def test_imports_point_downwards():
     offences = [
         f"{place(file, node)} imports {layer}"
@@ -244,6 +245,7 @@ def own_names(node: ast.AST) -> Iterator[str]:
             yield name
 
 
+@pytest.mark.slow
 def test_nothing_is_named_eps():
     assert [place(file, node) for file, node in nodes(ast.AST) if "eps" in own_names(node)] == []
 

@@ -3,9 +3,12 @@
 import subprocess
 import sys
 
+import pytest
+
 import karat
 
 
+@pytest.mark.slow
 def test_every_public_name_is_there_in_a_new_interpreter():
     code = "import karat\nfor name in karat.__all__: getattr(karat, name)"
     subprocess.run([sys.executable, "-c", code], check=True)

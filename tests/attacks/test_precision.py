@@ -48,6 +48,7 @@ def test_half_precision_is_attacked_within_the_radius(name, p, dtype):
     assert torch.equal(result.success, margin <= 0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", HALF, ids=str)
 @pytest.mark.parametrize("p", [2.0, math.inf])
 def test_a_large_two_layer_module_in_half_precision_is_attacked(p, dtype):

@@ -54,6 +54,7 @@ def compare(method, classifier, x, y, ball):
     return walked
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("activation", [Relu(), LeakyRelu(0.1), LeakyRelu(1.0)])
 @pytest.mark.parametrize("tau", [0.01, 0.3, 3.0])
 @pytest.mark.parametrize("keep", ["best", "last"])

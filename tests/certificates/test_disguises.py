@@ -53,6 +53,7 @@ def test_the_judge_of_disguises_notices_a_false_proof(disguises, generator, monk
         assert sum(count["violations of disguises"] for count in counts) > 0
 
 
+@pytest.mark.slow
 def test_degenerate_scales_agree_with_rational_arithmetic(disguises, generator):
     count = Counter()
     for _ in range(60):

@@ -3,6 +3,7 @@
 import pytest
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("box", [False, True])
 def test_no_grid_point_attack_or_line_crossing_beats_a_bound(soundness, box):
     count = soundness.run(1900, searches=1, seed=11 + box, points=25, box=box)

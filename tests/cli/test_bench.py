@@ -73,6 +73,7 @@ def test_a_benchmark_that_cannot_run_is_one_line(karat, toy_bench, arguments, co
     assert outcome.complaint().startswith(message)
 
 
+@pytest.mark.slow
 def test_the_smallest_size_of_the_own_benchmarks_runs(karat):
     rows = karat("bench", "flips", "--quick", "--repeats", "1", "--json").json
     assert [row["implementation"] for row in rows[:2]] == ["bisection", "karat, sorted kinks"]
@@ -80,6 +81,7 @@ def test_the_smallest_size_of_the_own_benchmarks_runs(karat):
     json.dumps(rows)
 
 
+@pytest.mark.slow
 def test_certificates_are_compared_with_interval_bounds_in_one_run(karat):
     rows = karat("bench", "certificates", "--quick", "--repeats", "1", "--json").json
     assert rows[0]["implementation"] == "interval bounds"

@@ -9,6 +9,7 @@ import pytest
 CODE = "import sys; from karat.cli.main import main; sys.exit(main())"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("typed", "expected"),
     [

@@ -26,6 +26,7 @@ def test_a_limit_needs_processes(karat):
     assert outcome.complaint() == "`--cell-limit` needs processes it can end; leave out --workers 0."
 
 
+@pytest.mark.slow
 def test_a_cell_beyond_the_limit_fails_and_the_command_says_so(karat):
     settings = ("--set", "d=1", "--set", "pause=600", "--seeds", "1", "--workers", "1")
     outcome = karat(*RUN, *settings, "--cell-limit", "1s", "--json")

@@ -58,6 +58,7 @@ def files(tmp_path, monkeypatch):
     sys.modules.pop("probed_nets", None)
 
 
+@pytest.mark.slow
 def test_a_page_and_a_json_file_are_written(karat, files, tmp_path):
     options = ["--init", "init.pt", "--tau", "0.3", "--box", "0,1", "--quick", "--out", "found"]
     outcome = karat("probe", *files, *options)
@@ -81,6 +82,7 @@ def test_a_page_and_a_json_file_are_written(karat, files, tmp_path):
         assert sentence["evidence"]
 
 
+@pytest.mark.slow
 def test_json_on_standard_output_is_that_of_the_file(karat, files, tmp_path):
     found = karat("probe", *files, "--quick", "--p", "inf", "--tau", "0.05", "--json").json
     stored = json.loads((tmp_path / "probe" / "probe.json").read_text())

@@ -149,6 +149,7 @@ options = st.one_of(
 )
 
 
+@pytest.mark.slow
 @settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(options, max_size=4))
 def test_any_command_line_is_planned_or_refused_in_one_line(karat, monkeypatch, chosen):

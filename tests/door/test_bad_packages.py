@@ -76,6 +76,7 @@ def lines(done):
     return said
 
 
+@pytest.mark.slow
 def test_packages_that_cannot_be_admitted_are_named_once_and_the_others_work(site):
     site.package("mine")
     for name, (text, _) in BAD.items():

@@ -82,6 +82,7 @@ print(source.source_hash(experiment), len(source._closure(source.source_modules(
 """
 
 
+@pytest.mark.slow
 def test_the_source_hash_covers_the_files_of_an_installed_package_and_no_library_beside_it(site):
     home = site.package("mine")
     (site.folder / "torch_beside").mkdir()

@@ -95,6 +95,7 @@ def undisturbed(wanted, folder):
         return values(run_cells(wanted, store, workers=0))
 
 
+@pytest.mark.slow
 def test_a_cluster_started_by_hand_gives_the_bits_of_this_process(store, tmp_path, hand_made):
     wanted = cells(TOY, "tiny", 2, {"mode": "raise"}) + cells(TOY, "tiny", 1, {"mode": "diverge", "tau": 0.2})
     found = run_cells(wanted, store, engine=Dask(hand_made.address))
@@ -106,6 +107,7 @@ def test_a_cluster_started_by_hand_gives_the_bits_of_this_process(store, tmp_pat
     ]
 
 
+@pytest.mark.slow
 def test_a_child_killed_in_the_middle_of_a_cell_costs_nothing_but_time(store, tmp_path, hand_made, killing):
     log = tmp_path / "log"
     wanted = cells(TOY, "tiny", 2, {"log": str(log), "pause": 0.3})
@@ -115,6 +117,7 @@ def test_a_child_killed_in_the_middle_of_a_cell_costs_nothing_but_time(store, tm
     assert values(found) == undisturbed(wanted, tmp_path)
 
 
+@pytest.mark.slow
 def test_a_lost_worker_hands_its_cell_to_another(store, tmp_path, hand_made, killing):
     log = tmp_path / "log"
     victim = hand_made.workers.pop()
@@ -127,6 +130,7 @@ def test_a_lost_worker_hands_its_cell_to_another(store, tmp_path, hand_made, kil
     assert values(found) == undisturbed(wanted, tmp_path)
 
 
+@pytest.mark.slow
 def test_a_lost_scheduler_is_one_line_and_the_same_cells_resume_elsewhere(store, tmp_path, killing):
     log = tmp_path / "log"
     own = Cluster(tmp_path)
@@ -142,6 +146,7 @@ def test_a_lost_scheduler_is_one_line_and_the_same_cells_resume_elsewhere(store,
     assert values(run_cells(wanted, store, workers=0)) == undisturbed(wanted, tmp_path)
 
 
+@pytest.mark.slow
 def test_a_cluster_of_its_own_needs_no_services(store, tmp_path):
     wanted = cells(TOY, "tiny", 1, {"mode": "odd"})
     found = run_cells(wanted, store, engine=Dask(workers=1))
@@ -164,6 +169,7 @@ def test_what_is_no_address_is_refused_at_once(address):
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.slow
 def test_a_cluster_without_workers_is_mentioned_and_the_cells_wait(store, tmp_path, monkeypatch):
     monkeypatch.setattr(cluster, "NO_WORKERS", 0.1)
     empty = Cluster(tmp_path)
@@ -185,6 +191,7 @@ def test_a_cluster_without_workers_is_mentioned_and_the_cells_wait(store, tmp_pa
     )
 
 
+@pytest.mark.slow
 def test_a_cell_beyond_the_limit_is_stopped_on_the_cluster(store, hand_made):
     slow = cells(TOY, "tiny", 1, {"d": 2, "pause": 600.0})
     found = run_cells([*slow, *cells(TOY, "tiny", 1)], store, engine=Dask(hand_made.address, limit=2.0))

@@ -30,6 +30,7 @@ def trial(monkeypatch):
         sys.modules.pop(name, None)
 
 
+@pytest.mark.slow
 def test_a_killed_worker_is_survived():
     command = [sys.executable, str(SCRIPTS / "faults.py"), "--quick", "--json", "--only", "worker killed"]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
@@ -40,6 +41,7 @@ def test_a_killed_worker_is_survived():
     assert {row["note"] for row in rows} == {"0 lost, 0 wrong, 0 duplicates, 0 hangs"}
 
 
+@pytest.mark.slow
 def test_records_that_are_gone_or_altered_are_counted(trial):
     trial.end(trial.start())
     with Store(trial.store) as store:

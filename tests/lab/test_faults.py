@@ -85,6 +85,7 @@ def script(text, *arguments):
     )
 
 
+@pytest.mark.slow
 def test_a_worker_killed_in_the_middle_of_a_cell_costs_nothing_but_time(store, tmp_path):
     log = tmp_path / "log"
     wanted = cells(TOY, "tiny", 2, {"log": str(log), "pause": 0.3})
@@ -112,6 +113,7 @@ def test_a_cell_that_always_fails_is_tried_again_and_the_sweep_goes_on(store, tm
     assert [line.split()[0] for line in lines(log)] == ["1", "2", "3", "2"]
 
 
+@pytest.mark.slow
 def test_two_drivers_share_the_work_and_lose_nothing(tmp_path):
     path, log = tmp_path / "store.sqlite", tmp_path / "log"
     Store(path).close()

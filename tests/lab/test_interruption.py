@@ -40,6 +40,7 @@ def lines(log):
     return log.read_text().splitlines() if log.exists() else []
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc to watch processes")
 @pytest.mark.parametrize(
     ("sign", "code"),
@@ -120,6 +121,7 @@ def program(tmp_path, module="", more=""):
     return subprocess.run([sys.executable, "-c", code], env=environment(), capture_output=True, text=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("module", ["typer", "karat.cli.sweep", "torch", "torch.nn", "karat.lab.store"])
 def test_ctrl_c_during_an_import_is_one_line(tmp_path, module):
     done = program(tmp_path, module)
@@ -127,6 +129,7 @@ def test_ctrl_c_during_an_import_is_one_line(tmp_path, module):
     assert done.stderr == "karat: interrupted.\n"
 
 
+@pytest.mark.slow
 def test_ctrl_c_that_a_library_loses_while_it_is_imported_ends_the_command_before_it_computes(tmp_path):
     done = program(tmp_path, "numpy")
     assert done.returncode == 130
@@ -134,6 +137,7 @@ def test_ctrl_c_that_a_library_loses_while_it_is_imported_ends_the_command_befor
     assert done.stderr.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_a_second_ctrl_c_leaves_at_once_with_one_line(tmp_path):
     done = program(tmp_path, more=AGAIN)
     assert done.returncode == 130
@@ -143,6 +147,7 @@ def test_a_second_ctrl_c_leaves_at_once_with_one_line(tmp_path):
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.slow
 def test_ctrl_c_after_the_command_is_over_changes_nothing(tmp_path):
     done = program(tmp_path, more="import atexit; atexit.register(hit)")
     assert done.returncode == 0
@@ -150,6 +155,7 @@ def test_ctrl_c_after_the_command_is_over_changes_nothing(tmp_path):
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("output", "code", "said"),
     [

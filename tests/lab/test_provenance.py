@@ -101,6 +101,7 @@ def during_first_cell(folder, act):
     return thread
 
 
+@pytest.mark.slow
 def test_an_edit_during_the_first_cell_does_not_change_the_hash_of_its_code(store, tmp_path, own):
     wanted, file = own("edited_early")
     before = source.source_hash(find_experiment(wanted[0].experiment))
@@ -110,6 +111,7 @@ def test_an_edit_during_the_first_cell_does_not_change_the_hash_of_its_code(stor
     assert results(found) == {(1.0, before)}
 
 
+@pytest.mark.slow
 def test_a_worker_started_after_an_edit_is_refused(store, tmp_path, own):
     wanted, file = own("edited_between", seeds=4)
     before = source.source_hash(find_experiment(wanted[0].experiment))
@@ -146,6 +148,7 @@ def test_code_edited_after_this_process_imported_it_is_refused(store, tmp_path, 
     assert store.records() == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", [0, 1])
 def test_a_file_loaded_late_counts_as_it_was_when_hashed(store, tmp_path, own, monkeypatch, workers):
     (tmp_path / "edited_late.py").write_text("X = 1.0\n")
@@ -167,6 +170,7 @@ def test_a_worker_of_another_version_is_refused(store, tmp_path, own, monkeypatc
     assert store.records() == []
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")
 def test_a_dask_worker_with_other_source_is_refused(store, tmp_path, own):
     pytest.importorskip("distributed", reason="dask is not installed (extra `dist`)")

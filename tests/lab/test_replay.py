@@ -77,6 +77,7 @@ def test_deviations_see_other_kinds(records, changes, far):
     assert deviation_of(records[0], replace(records[0], status="diverged"))[0] > 1
 
 
+@pytest.mark.slow
 def test_forgeries_are_found_at_the_rate_of_the_hypergeometric_law(monkeypatch, records):
     total, forged, sample, tries = 10_000, 50, 300, 400
     truth = {}

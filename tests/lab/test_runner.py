@@ -92,6 +92,7 @@ def test_repeated_cells_are_computed_once_and_returned_each_time(store, tmp_path
     assert len(log.read_text().splitlines()) == 1
 
 
+@pytest.mark.slow
 def test_workers_give_the_bits_of_this_process_and_survive_dying_cells(tmp_path):
     modes = {"ok": 1, "raise": 1, "die": 1, "diverge": 1, "die_once": 1, "odd": 1}
     with Store(tmp_path / "workers.sqlite") as store:
@@ -171,6 +172,7 @@ def test_cores_are_those_this_process_may_use():
     assert 1 <= cores() <= (os.cpu_count() or 1)
 
 
+@pytest.mark.slow
 def test_a_cell_beyond_the_limit_is_stopped_and_recorded_and_the_others_go_on(store, tmp_path):
     log = tmp_path / "log"
     fast, slow = (cells(TOY, "tiny", 2, {"d": d, "log": str(log), "pause": pause}) for d, pause in pauses())

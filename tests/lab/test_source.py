@@ -91,6 +91,7 @@ def test_a_record_depends_on_few_files(name, most):
     assert len(files_of(name)) <= most
 
 
+@pytest.mark.slow
 def test_a_record_does_not_depend_on_words_lists_and_verdicts():
     for name in EXPERIMENTS:
         rooms = {Path(file).parts[2] for file in files_of(name) if file.startswith("papers/")}
@@ -125,6 +126,7 @@ for file in sorted(loaded() - before):
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["benign.lemmas", "purification.small_ball", "convergence.parity"])
 def test_every_module_that_a_cell_loads_counts(name):
     experiment = EXPERIMENTS[name]
@@ -149,6 +151,7 @@ def test_every_module_that_a_cell_loads_counts(name):
     assert loaded <= {file.resolve() for file in source._closure(source.source_modules(experiment))}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("line", "counted", "others"),
     [

@@ -106,6 +106,7 @@ def test_summary_counts_by_experiment(store, make_record):
     assert (second.experiment, second.done) == ("b", 1)
 
 
+@pytest.mark.slow
 def test_two_processes_write_at_once_without_losing_a_record(tmp_path):
     path = tmp_path / "store.sqlite"
     writers = [

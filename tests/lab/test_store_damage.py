@@ -114,6 +114,7 @@ def test_damaged_plans_and_benchmarks_are_left_out_and_named(store):
     assert len(problems(store.path)) == 2
 
 
+@pytest.mark.slow
 def test_every_text_is_a_record_or_a_value_error(make_record):
     draw = random.Random(0)
     record = make_record(values={"mean": 0.25, "curve": [1.0, float("inf")]}, config={"d": 1, "p": "inf"})

@@ -160,6 +160,7 @@ def test_the_cell_of_a_killed_driver_is_free_at_once(store, holder, tmp_path, me
     assert [line.split()[0] for line in log.read_text().splitlines()] == ["2", "3", "1"]
 
 
+@pytest.mark.slow
 def test_a_stopped_driver_does_not_keep_its_cells_for_ever(store, holder, monkeypatch):
     monkeypatch.setattr(backlog, "PATIENCE", 0.3)
     wanted = cells(TOY, "tiny", 1)

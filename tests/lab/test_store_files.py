@@ -41,6 +41,7 @@ def test_a_text_file_is_refused_and_left_alone(tmp_path):
     assert path.read_text() == "my notes\n" * 200
 
 
+@pytest.mark.slow
 def test_a_damaged_store_is_one_line(tmp_path, make_record):
     path = tmp_path / "store.sqlite"
     with Store(path) as store:
@@ -128,6 +129,7 @@ def test_the_default_store_is_named_by_the_environment(monkeypatch):
     assert default_path() == Path(".karat/store.sqlite")
 
 
+@pytest.mark.slow
 def test_records_share_the_pages_of_the_file(tmp_path, make_record):
     path = tmp_path / "store.sqlite"
     values = {"curve": [1 / (place + 1) for place in range(40)]}

@@ -51,6 +51,7 @@ def karat(folder, *arguments):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_store_is_read_where_nobody_may_write(folder, command):
     before = {file.name: file.read_bytes() for file in folder.iterdir()}
@@ -59,6 +60,7 @@ def test_a_store_is_read_where_nobody_may_write(folder, command):
     assert {file.name: file.read_bytes() for file in folder.iterdir()} == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("index", [True, False])
 def test_records_that_are_only_in_the_journal_are_read_there_too(folder, make_record, index):
     """A killed driver leaves its journal behind, with the index of the journal or without it."""
@@ -76,6 +78,7 @@ def test_records_that_are_only_in_the_journal_are_read_there_too(folder, make_re
         left.chmod(0o700)
 
 
+@pytest.mark.slow
 def test_repair_where_nobody_may_write_says_so(folder):
     assert "sound, there is nothing to repair" in karat(folder, "store", "repair").stdout
     mode = folder.stat().st_mode
@@ -92,6 +95,7 @@ def test_repair_where_nobody_may_write_says_so(folder):
         assert connection.execute("SELECT COUNT(*) FROM cells").fetchone() == (3,)
 
 
+@pytest.mark.slow
 def test_a_file_nobody_may_read_is_not_called_damaged(folder):
     (folder / "store.sqlite").chmod(0)
     outcome = subprocess.run(

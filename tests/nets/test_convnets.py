@@ -11,6 +11,7 @@ def _generator(seed=0):
     return torch.Generator().manual_seed(seed)
 
 
+@pytest.mark.slow
 def test_the_usual_resnet18_is_m_64():
     """11.17 million parameters for ten classes of small colour images."""
     net = ResNet(64, 10, generator=_generator())
@@ -18,6 +19,7 @@ def test_the_usual_resnet18_is_m_64():
     assert net.filters(3).shape == (512, 512 * 9)
 
 
+@pytest.mark.slow
 def test_output_has_one_logit_per_class_at_any_resolution():
     net = ResNet(2, 3, generator=_generator())
     for side in (8, 16, 32):
@@ -39,6 +41,7 @@ def test_quadratic_nets_are_squares_of_linear_functions():
     assert torch.allclose(nets(x)[1], nets.tops[1](hidden[:, 2:]))
 
 
+@pytest.mark.slow
 def test_nets_trained_side_by_side_are_trained_alone():
     x = torch.randn(60, 4, generator=_generator(1))
     labels = (x[:, 0] * x[:, 1] > 0).long()

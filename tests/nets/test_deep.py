@@ -22,6 +22,7 @@ def test_deep_equals_the_same_layers_in_torch(generator):
     torch.testing.assert_close(net(x), torch.nn.Sequential(first, *blocks, last)(x).squeeze(1).detach())
 
 
+@pytest.mark.slow
 def test_norms_at_the_start_stay_near_sqrt_two(generator):
     """Every |x^(h)|/sqrt 2 lies in [2/3, 4/3], the window of convergence, Lemma A.2.
 

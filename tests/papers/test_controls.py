@@ -104,6 +104,7 @@ def test_controls_have_names_of_their_own_and_reasons():
         assert all(control.why for control in check.controls), claim_id
 
 
+@pytest.mark.slow
 def test_placebos_can_be_planned_at_every_scale():
     for check in CHECKS.values():
         for control in check.controls:

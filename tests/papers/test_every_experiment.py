@@ -11,6 +11,7 @@ def judged(check, found):
     return judge_claim(get_statement(check.claim_id), check, found, "tiny")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", list(EXPERIMENTS))
 def test_it_runs_draws_and_is_judged(name, records):
     found = records(name)

@@ -55,12 +55,18 @@ def test_an_infinite_loss_is_divergence():
     ],
 )
 def test_ratios_of_a_net_that_is_constant_are_none(name, value):
-    record = run(name, m=2)
-    assert record.status == "done"
-    found = record.values[value]
-    assert (found[0] if isinstance(found, list) else found) is None
     assert value in undefined_values(EXPERIMENTS[name].result_type)
-    assert Record.from_json(record.to_json()) == record
+    first = cells(EXPERIMENTS[name], "tiny", 1, {"m": 2})[0]
+    missing_somewhere = False
+    for seed in range(20):  # two neurons are a constant net for some seeds only
+        record = execute(first.with_seed(seed), show_traceback=True)
+        assert record.status == "done"
+        assert Record.from_json(record.to_json()) == record
+        found = record.values[value]
+        missing_somewhere |= (found[0] if isinstance(found, list) else found) is None
+        if missing_somewhere:
+            break
+    assert missing_somewhere
 
 
 def test_without_a_radius_the_balls_are_still_compared():

@@ -90,6 +90,7 @@ def test_wrong_shapes_are_named():
         mean_density(torch.zeros(9))
 
 
+@pytest.mark.slow
 def test_components_of_few_images_with_empty_pixels_are_still_a_basis():
     images = torch.nn.functional.pad(torch.rand(40, 1, 12, 12, generator=generator()), (10,) * 4)
     basis = principal_components(images).double()

@@ -35,6 +35,7 @@ def test_the_worst_net_stays_in_the_ball_and_its_flip_is_what_it_says(net):
     assert float(gradient_crossing(as_classifier(worst.net), x.unsqueeze(0), sign).length) == worst.length
 
 
+@pytest.mark.slow
 def test_the_worst_net_reaches_the_sharp_length(net):
     for seed in range(3):
         x = unit(60, seed=seed)
@@ -51,6 +52,7 @@ def test_without_movement_the_worst_net_is_the_start(net):
     assert longest_flip(net, x, 0.0, steps=3).length == pytest.approx(plain)
 
 
+@pytest.mark.slow
 def test_smallest_gradient_falls_with_the_radius_and_starts_at_the_net(net):
     x = unit(60)
     sizes = [smallest_gradient(net, x, C0 / math.sqrt(800)) for C0 in (0.0, 1.0, 3.0)]
@@ -73,6 +75,7 @@ def test_worst_subset_against_brute_force():
     assert worst_subset(torch.zeros(0, 3)) == 0.0
 
 
+@pytest.mark.slow
 def test_gradient_change_lies_between_samples_and_its_bound(net):
     x, tau = unit(5, 60), 0.1
     g = torch.Generator().manual_seed(2)

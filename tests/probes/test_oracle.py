@@ -103,6 +103,7 @@ def test_floor_vanishes_without_a_radius_and_grows_with_it():
     assert float(mass[0]) < float(mass[1])
 
 
+@pytest.mark.slow
 def test_cascade_is_the_worst_of_all_attacks():
     model = SparseCoding.draw(d=16, k=4, generator=generator(2), sigma_x=0.1)
     test = model.sample(200, generator=generator(3))

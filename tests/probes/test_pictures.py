@@ -47,6 +47,7 @@ def layer_net(layer: nn.Module) -> nn.Module:
     return nn.Sequential(layer, nn.ReLU(inplace=True))
 
 
+@pytest.mark.slow
 def test_ascent_excites_the_middle_neuron_and_leaves_the_module_alone():
     torch.manual_seed(0)
     net = nn.Sequential(

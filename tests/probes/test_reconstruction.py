@@ -29,6 +29,7 @@ def problem(atoms: int = 40, d: int = 25, n: int = 4) -> tuple[torch.Tensor, tor
     return torch.randn(n, d, generator=g, dtype=torch.float64), A
 
 
+@pytest.mark.slow
 def test_path_agrees_with_coordinate_descent_of_scikit_learn():
     x, A = problem()
     path = lasso_path(x, A, ratios=(0.3, 0.1), iterations=2000)
@@ -41,6 +42,7 @@ def test_path_agrees_with_coordinate_descent_of_scikit_learn():
         assert int(path.nonzeros[1, i]) == int((other.coef_ != 0).sum())
 
 
+@pytest.mark.slow
 def test_gap_is_a_gap_and_closes():
     x, A = problem()
     few, many = (lasso_path(x, A, ratios=(0.2,), iterations=count).gaps for count in (3, 2000))
@@ -49,6 +51,7 @@ def test_gap_is_a_gap_and_closes():
     assert float(few.min()) > float(many.max())
 
 
+@pytest.mark.slow
 def test_every_solution_is_optimal_by_its_subgradient():
     x, A = problem()
     path = lasso_path(x, A, ratios=(0.4, 0.15), iterations=3000)
@@ -70,6 +73,7 @@ def test_orthonormal_atoms_give_the_soft_threshold():
     assert float(path.errors[0, 0]) == pytest.approx(error)
 
 
+@pytest.mark.slow
 def test_the_path_does_not_depend_on_the_scale_of_targets_and_atoms():
     x, A = problem()
     one, other = lasso_path(x, A), lasso_path(100 * x, 3 * A)
@@ -77,6 +81,7 @@ def test_the_path_does_not_depend_on_the_scale_of_targets_and_atoms():
     assert torch.allclose(one.errors, other.errors)
 
 
+@pytest.mark.slow
 def test_nonzeros_at_interpolates_and_is_infinite_below_the_floor():
     x, _ = problem()
     path = lasso_path(x, torch.eye(25, dtype=torch.float64)[:5], iterations=200)

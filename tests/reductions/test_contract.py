@@ -37,6 +37,7 @@ def test_every_reduction_has_its_row() -> None:
     assert packages == {row.name for row in ROWS}
 
 
+@pytest.mark.slow
 @problems("exact")
 def test_the_diagram_commutes(row: Row, problem: Any) -> None:
     assert row.reduction.obstacle(problem) is None

@@ -121,6 +121,7 @@ def test_rounding_is_forgiven_in_the_units_of_the_prediction():
     assert exact_bound([1e-12], "at most", 0.0, RATIO, "x").outcome == "holds"
 
 
+@pytest.mark.slow
 def test_parts_at_their_edge_rarely_fail_together():
     generator, wrong = np.random.default_rng(4), 0
     for _ in range(400):

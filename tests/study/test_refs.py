@@ -24,6 +24,7 @@ def docstring_refs():
     return found
 
 
+@pytest.mark.slow
 def test_every_reference_resolves():
     broken = {}
     for path, ref in docstring_refs():

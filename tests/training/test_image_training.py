@@ -94,6 +94,7 @@ def test_the_radius_grows_over_the_warm_up(images, monkeypatch):
     assert shares == pytest.approx([0, 1 / 3, 2 / 3, 1, 1, 1])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "attacker"), [("alexnet:0.05", "l2:1:0.25"), ("resnet:2", "linf:8@2"), ("alexnet:0.05", None)]
 )

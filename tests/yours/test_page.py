@@ -27,6 +27,7 @@ def page(outside, tmp_path):
     return write
 
 
+@pytest.mark.slow
 def test_every_sentence_number_and_threshold_is_on_the_page(outside, page):
     before = outside.make(outside.vgg, 0)
     found, text = page(before, outside.near(before, 0.3), outside.inputs(outside.vgg))

@@ -32,6 +32,7 @@ from karat.study.run import read_runs
 from karat.training.displacements import hilbert_ball
 
 
+@pytest.mark.slow
 def test_enclosures_of_both_balls_are_consistent(records):
     for run in read_runs(VS_LAZY, records(VS_LAZY.name)):
         config, result = run.config, run.result
@@ -57,6 +58,7 @@ def test_small_paired_balls_hold_nets_that_separate_as_much_as_wide_ones(records
             assert run.result.largest_train_accuracy == run.result.train_accuracy
 
 
+@pytest.mark.slow
 def test_gaps_of_all_runs_obey_the_summed_recursion(records):
     for run in read_runs(WIDTH, records(WIDTH.name)):
         config, result = run.config, run.result
@@ -66,6 +68,7 @@ def test_gaps_of_all_runs_obey_the_summed_recursion(records):
             assert gap + result.reference_bound - result.target_loss <= limit
 
 
+@pytest.mark.slow
 def test_lengths_of_a_printed_start_concentrate_at_root_two(records):
     for run in read_runs(THM41, records(THM41.name)):
         assert run.result.wide_norm == pytest.approx(math.sqrt(2), rel=0.15)

@@ -23,6 +23,7 @@ def _records(name):
     return [execute(cell) for cell in cells(EXPERIMENTS[name], "tiny", 2)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in NAMES if name in FIGURES])
 def test_every_figure_draws_the_tiny_records(name):
     pictures = FIGURES[name](_records(name))

@@ -32,6 +32,7 @@ from karat.study.run import read_runs
 from karat.training.odd import GrowingBias, OddClassifier, TwoStageBias
 
 
+@pytest.mark.slow
 def test_theorems_at_finite_size_are_out_of_regime_with_their_numbers(records):
     (check,) = [check for check in ROBUST_CHECKS if check.claim_id == "purification.thm5.3b"]
     claim = judge_claim(get_statement(check.claim_id), check, records("purification.l2"), "tiny")
@@ -162,6 +163,7 @@ def test_the_oracle_is_exact_where_no_coordinate_can_jump():
     assert abs(blind.linear_accuracy - 0.5) < 0.2
 
 
+@pytest.mark.slow
 def test_movement_and_printed_radii_are_recorded(records):
     for cell in read_runs(LINF, records("purification.linf")):
         result, k = cell.result, cell.config.k

@@ -125,6 +125,7 @@ def test_a_filter_that_does_not_turn_has_angle_one_and_a_dead_one_is_left_out():
     assert (found.pairs_small, clean_pairs([clean]).large) == ([1.0], [0.0])
 
 
+@pytest.mark.slow
 def test_stage_three_stops_once_the_accuracies_of_stage_one_are_back():
     config = replace(FREEZING.preset("tiny").config, last_epochs=3, layers=("stem",))
     whole = FREEZING.run(config, cell_generator(FREEZING.name, 0))

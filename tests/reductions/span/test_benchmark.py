@@ -19,6 +19,7 @@ def benchmark() -> ModuleType:
     return module
 
 
+@pytest.mark.slow
 def test_every_implementation_gets_a_row_per_size(benchmark: ModuleType) -> None:
     rows = benchmark.measure(sizes=(30, 60), m=16, n=8, repeats=1, seconds=0.001)
     names = [row["implementation"] for row in rows]
@@ -30,6 +31,7 @@ def test_every_implementation_gets_a_row_per_size(benchmark: ModuleType) -> None
     json.dumps(rows)
 
 
+@pytest.mark.slow
 def test_the_exact_implementations_train_the_same_net(benchmark: ModuleType) -> None:
     steps = [step for name, step in benchmark.implementations(60, 16, 8).items() if "products" in name]
     dense, sides, lean = ([step() for _ in range(5)] for step in steps)

@@ -1,11 +1,13 @@
 """The steps of the diagram are those of the engine that the experiments run."""
 
+import pytest
 import torch
 from span_row import SPAN
 
 from karat.reductions.span import lift, reduce, span_of, step, train_exact
 
 
+@pytest.mark.slow
 def test_stepping_is_training_to_the_last_bit() -> None:
     for problem in SPAN.exact.values():
         state, losses = reduce(problem), []

@@ -118,6 +118,7 @@ def test_zero_radius_is_clean_training(form: Any) -> None:
     torch.testing.assert_close(attacked.net.W, clean.net.W, rtol=1e-12, atol=1e-14)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["sides", "dense"])
 def test_every_sample_may_have_its_own_radius(form: Any) -> None:
     net, x, y = problem()
@@ -126,6 +127,7 @@ def test_every_sample_may_have_its_own_radius(form: Any) -> None:
     torch.testing.assert_close(run.net.W, plain.net.W, rtol=1e-12, atol=1e-14)
 
 
+@pytest.mark.slow
 def test_radius_schedules_and_absolute_steps_are_followed() -> None:
     net, x, y = problem()
     rule = trainer(radius=Ramp(0.6, 5), method=PGD(steps=7, step=0.07, keep="last"))
@@ -133,6 +135,7 @@ def test_radius_schedules_and_absolute_steps_are_followed() -> None:
     torch.testing.assert_close(run.net.W, plain.net.W, rtol=1e-12, atol=1e-14)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["sides", "dense"])
 @pytest.mark.parametrize("keep", ["best", "last"])
 @pytest.mark.parametrize("until_broken", [False, True])
@@ -169,6 +172,7 @@ def test_dead_neurons_leave_every_point_and_weight_where_it_is(form: Any) -> Non
     assert run.losses == pytest.approx([run.losses[0]] * 5, rel=1e-15)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["sides", "dense"])
 def test_neurons_at_exactly_zero_are_inactive(form: Any) -> None:
     net, x, y = problem()
@@ -201,6 +205,7 @@ def test_a_gradient_that_vanishes_up_to_rounding_moves_no_point(form: Any, dtype
     assert torch.equal(out.H, P)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 @pytest.mark.parametrize("slope", [0.0, 0.25, 1.0])
 @pytest.mark.parametrize("m", [3, 63, 64, 130])
@@ -238,6 +243,7 @@ def test_the_symmetric_update_is_that_of_plain_tensors(m: int, dtype: torch.dtyp
     assert torch.equal(G, G.T)
 
 
+@pytest.mark.slow
 def test_observers_see_the_state_before_each_chosen_update() -> None:
     net, x, y = problem()
     seen = {}
@@ -282,6 +288,7 @@ def test_divergence_is_recorded_and_not_raised_before_the_net_is_asked_for() -> 
         _ = run.net
 
 
+@pytest.mark.slow
 def test_products_drift_only_by_rounding_and_can_be_refreshed() -> None:
     net, x, y = problem(d=100, m=40, n=20, dtype=torch.float32)
     engine = ExactEngine(trainer(), net, x, y)

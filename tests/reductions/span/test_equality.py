@@ -126,6 +126,7 @@ CASES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_the_engine_follows_the_path_of_naive_autograd(name: str) -> None:
     case = CASES[name]
@@ -141,6 +142,7 @@ def test_the_engine_follows_the_path_of_naive_autograd(name: str) -> None:
         assert relative(lifted.W - net.W, want["W"] - net.W) < 1e-11
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", ["relu, everything trained", "momentum and decay", "symmetric init, top frozen"]
 )
@@ -153,6 +155,7 @@ def test_side_changes_and_dense_products_agree(name: str) -> None:
         assert relative(first, second) < 1e-12
 
 
+@pytest.mark.slow
 def test_weights_need_not_be_kept() -> None:
     case = CASES["relu, everything trained"]
     net, x, y = case.problem()
@@ -176,6 +179,7 @@ def test_tracked_points_and_products_follow_momentum(momentum: float) -> None:
     torch.testing.assert_close(run.final.gram.G, run.net.W @ run.net.W.T, rtol=1e-11, atol=1e-13)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("activation", [Relu(), LeakyRelu(0.3), SmoothLeakyRelu(0.1, 2.0)])
 def test_attacked_test_margins_equal_those_of_the_attack_in_d_dimensions(activation: Activation) -> None:
     case = Case(activation=activation, m=32, n=20)
@@ -195,6 +199,7 @@ def test_attacked_test_margins_equal_those_of_the_attack_in_d_dimensions(activat
         torch.testing.assert_close(have, want, rtol=1e-10, atol=1e-12)
 
 
+@pytest.mark.slow
 def test_float32_changes_no_prediction_that_naive_float32_keeps() -> None:
     case = Case(m=48, n=24, d=400, lr=0.1, steps=60)
     net, x, y = case.problem()
@@ -210,6 +215,7 @@ def test_float32_changes_no_prediction_that_naive_float32_keeps() -> None:
     assert int(engine_changes.sum()) <= int(naive_changes.sum())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(set(ACTIVATIONS) - {"relu", "leaky_relu"}))
 def test_any_activation_trains_as_the_plain_trainer_does(name: str) -> None:
     arguments = {"leaky_relu": (0.1,), "smooth_leaky_relu": (0.1, 2.0)}.get(name, ())
@@ -224,6 +230,7 @@ def test_any_activation_trains_as_the_plain_trainer_does(name: str) -> None:
         assert relative(run.net.parameters()[parameter], tensor) < 1e-10
 
 
+@pytest.mark.slow
 def test_clean_training_and_sum_reduction_follow_the_plain_trainer() -> None:
     case = Case(m=12, n=8, d=40)
     net, x, y = case.problem()

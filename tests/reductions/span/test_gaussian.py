@@ -35,6 +35,7 @@ def test_chi_squares_have_the_moments_of_their_degrees_of_freedom(freedom: float
     assert_mean((square - freedom).square(), 2 * freedom)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("d", [6, 7, 40, 10**6])
 def test_the_gram_matrix_has_the_moments_of_the_wishart_law(d: int) -> None:
     """E <x_i, x_j> = d 1[i = j], Var |x_i|^2 = 2 d, Var <x_i, x_j> = d, and first coordinates are N(0, 1)."""
@@ -97,6 +98,7 @@ def robust_accuracies(drawn_in_span: bool, runs: int) -> Tensor:
     return torch.stack(results)
 
 
+@pytest.mark.slow
 def test_training_has_the_same_law_in_the_span_as_in_d_dimensions() -> None:
     """Two-sample comparison of mean robust accuracy and mean training loss at 5 standard errors."""
     span, full = robust_accuracies(True, 80), robust_accuracies(False, 80)
