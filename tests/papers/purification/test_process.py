@@ -42,7 +42,7 @@ def test_sampled_noise_trains_in_every_sparse_coding_experiment(name, monkeypatc
     )  # four steps wake few neurons
     few = {"clean_steps": 4, "robust_steps": 2, "n_test": 50, "n_attack": 10, "n_certify": 0}
     first = cells(EXPERIMENTS[name], "tiny", 1, few | {"sampled_noise": True})[0]
-    # After four steps all neurons may sleep on all inputs, which leaves shares without a number: another seed.
+    # After four steps all neurons may sleep on all inputs, and shares have no number then.
     records = (execute(first.with_seed(seed)) for seed in range(5))
     assert "done" in (record.status for record in records)
 
