@@ -144,7 +144,7 @@ RANDOM_LABELS = Control(
     settings={"labels": "permuted"},
     cheap={"p_o": 0.5, "n": 2000, "pairs": 50, "final": False, "n_program": 400},
     why="No classifier on so few neurons computes labels in random order.",
-    seeds=2,  # on such labels the linear program is not always solved
+    seeds=3,  # on such labels the linear program is not always solved
 )
 
 TWO_RATES = Control(

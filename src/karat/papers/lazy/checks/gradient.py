@@ -120,8 +120,8 @@ CHECKS = (
                 name="a fixed radius",
                 removes="scale",
                 settings={"radius": "fixed", "C1": 8.0},
-                why="Within a radius of 2, which does not shrink, lies -x with all gates the other way round: "
-                "a fixed share of the gradient changes.",
+                why="Within a radius of 2, which does not shrink, lies -x with all gates the other way "
+                "round: a fixed share of the gradient changes.",
                 seeds=3,
             ),
         ),
