@@ -193,14 +193,16 @@ def _robust_conditions(config: MixtureConfig) -> list[Condition]:
 _ASCENT = Control(
     name="gradient ascent",
     removes="sign",
-    settings={"direction": "ascent", "m": 50, "steps": 20, "n_test": 200},
+    settings={"direction": "ascent"},
+    cheap={"m": 50, "steps": 100, "n_test": 200},
     why="Steps that raise the loss learn the wrong side of the signal: accuracy never becomes halfway.",
     unanswered=True,
 )
 _UNTRAINED = Control(
     name="no training",
     removes="training",
-    settings={"lr": 1e-9, "m": 50, "steps": 1, "n_test": 200},
+    settings={"lr": 1e-9, "steps": 1},
+    cheap={"m": 50, "n_test": 200},
     why="Without training accuracy stays at chance in every dimension: there is no boundary.",
     unanswered=True,
 )

@@ -232,7 +232,8 @@ _ASCENT = Control(
 _SMALL_ASCENT = Control(
     name="gradient ascent",
     removes="sign",
-    settings={"direction": "ascent", "m": 100, "steps": 50, "n_test": 100},
+    settings={"direction": "ascent"},
+    cheap={"m": 100, "n_test": 100},
     why=_ASCENT.why,
 )
 
@@ -292,7 +293,8 @@ CHECKS = (
             Control(
                 name="no attack",
                 removes="attack",
-                settings={"attack_step_ratio": 1e-6, "mu": 2.0, "test_ratio": 1.0, "steps": 30},
+                settings={"attack_step_ratio": 1e-6},
+                cheap={"mu": 2.0, "test_ratio": 1.0, "steps": 30},
                 why="Without a perturbation a net keeps its clean error, below what an attack would force.",
             ),
         ),
@@ -310,7 +312,8 @@ CHECKS = (
             Control(
                 name="no training",
                 removes="training",
-                settings={"lr": 1e-9, "steps": 1, "m": 50, "n_test": 200},
+                settings={"lr": 1e-9, "steps": 1},
+                cheap={"m": 50, "n_test": 200},
                 why="A net that is not trained neither fits the training set nor generalises.",
             ),
         ),

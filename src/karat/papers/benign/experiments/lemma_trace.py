@@ -124,13 +124,18 @@ class LemmaTrace:
         config: the run.
         problem: its start and data.
         method: the attack of the run.
+        test_noise: factor on the noise of the test points.
     """
 
-    def __init__(self, config: MixtureConfig, problem: TrainingProblem, method: Method) -> None:
+    def __init__(
+        self, config: MixtureConfig, problem: TrainingProblem, method: Method, *, test_noise: float = 1.0
+    ) -> None:
         self.config, self.problem = config, problem
         self.ball, self.method, self.loss = Ball(2, config.tau), method, Logistic()
         self.data_basis = torch.linalg.qr(problem.x.T).Q
         self.test = problem.test if problem.test is not None else _gaussian_test(config, problem)
+        if test_noise != 1:
+            self.test = torch.lerp(problem.y_test.unsqueeze(1) * problem.mu, self.test, test_noise)
         self.watched = {1, 2, 5, 10, 20, config.steps // 4, config.steps // 2, config.steps}
         """Steps at which test points are looked at."""
         self.previous: tuple[TwoLayer, Tensor] | None = None

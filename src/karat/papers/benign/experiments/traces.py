@@ -8,6 +8,7 @@ from torch import Tensor
 
 from karat.attacks import FixedDirection
 from karat.core.ball import Ball
+from karat.core.ranges import Positive
 from karat.papers.benign.experiments.exact import TrainingProblem, draw_problem
 from karat.papers.benign.experiments.lemma_trace import LemmaResult, LemmaTrace
 from karat.papers.benign.experiments.mixture import MixtureConfig
@@ -23,9 +24,12 @@ class LemmaConfig(MixtureConfig):
     Args:
         attacker: "pgd", or "outside": a push of the same length against the label along one direction
             orthogonal to the data, as a random direction of the input space nearly is.
+        test_noise: standard deviation of the test points' noise over that of the cluster law, whose
+            concentration Lemma 4.2 rests on.
     """
 
     attacker: Literal["pgd", "outside"] = "pgd"
+    test_noise: Positive = 1.0
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -50,7 +54,7 @@ def run(config: LemmaConfig, generator: torch.Generator) -> LemmaResult:
     """
     problem = draw_problem(config, generator)
     method = config.attack() if config.attacker == "pgd" else FixedDirection(_outside(problem))
-    trace = LemmaTrace(config, problem, method)
+    trace = LemmaTrace(config, problem, method, test_noise=config.test_noise)
     adversary = Adversary(method, Ball(2, config.tau), first_step=1)
     # The lemmas need the weights of every step, so the run goes through the plain trainer, in the span.
     trajectory = replace(config.trainer(), adversary=adversary).run(

@@ -170,6 +170,12 @@ CHECKS = (
                 settings={"construction": "zero"},
                 why="the start is off by all of g",
             ),
+            Control(
+                name="wrong sign",
+                removes="sign",
+                settings={"construction": "minus"},
+                why="minus the net is off by twice g",
+            ),
         ),
         reading="Equation (19) with the curvature term of rows |g|_RF/sqrt m; g a section of the kernel, "
         "|g|_RF = 1, on the circle. The printed signs, without a_i, are a control.",

@@ -178,7 +178,8 @@ CHECKS = (
         conditions=_smooth,
         satisfied=examples((_SMALL_STEPS, _LEFT), (_SMALL_STEPS, MEASURED)),
         violated=examples((_SMALL_STEPS, replace(_LEFT, loss_before_exit=0.3)), (_SMALL_STEPS, MEASURED)),
-        controls=(UPHILL,),
+        # A net that does not move leaves no ball, so that there is no answer.
+        controls=(UPHILL, replace(STILL, unanswered=True)),
         reading="Both cases of the proof with its constants: a run that leaves B(3R) while S_t <= 4 has come "
         "within lr/2 of L_*(W_*), one that stays is bounded by the summed recursion. W_* is the linearised "
         "optimum.",

@@ -22,7 +22,7 @@ from karat.probes.movement import frobenius_movement, row_movement
 from karat.study.experiment import Experiment, Preset
 from karat.study.result import Undefined
 
-Construction = Literal["corrected", "printed", "zero"]
+Construction = Literal["corrected", "printed", "zero", "minus"]
 
 _COVERED = Undefined("infinite unless d = 3: caps are covered in three dimensions only")
 
@@ -43,8 +43,8 @@ class BuiltConfig:
         grid: points per cap of the certificate.
         tol: robust loss sought.
         p_fail: of the bound.
-        construction: of the net: corrected, as printed (both halves cancel), or "zero", which stays at the
-            start.
+        construction: of the net: corrected, as printed (both halves cancel), "zero", which stays at the
+            start, or "minus", which is the negative of the corrected one.
     """
 
     m: Pairs
@@ -156,7 +156,8 @@ def build(net: TwoLayer, g: KernelFunction, construction: Construction = "correc
     Args:
         net: the paired start.
         g: a function of the tangent kernel's space.
-        construction: with the factors :math:`a_i`, as printed without them, or no move at all.
+        construction: with the factors :math:`a_i`, as printed without them, no move at all, or the opposite
+            of the first.
 
     Reading: with :math:`m/2` features :math:`\|c_i\| \le 2 \|g\|_{RF}/m`, and rows move by up to
         :math:`\|g\|_{RF}/\sqrt{m}`; the factors :math:`a_i`, without which the two halves cancel, are missing
@@ -166,7 +167,8 @@ def build(net: TwoLayer, g: KernelFunction, construction: Construction = "correc
     """
     half = net.m // 2
     c = g.density(net.W[:half]) / half
-    signs = {"corrected": net.a[:half], "printed": torch.ones(half), "zero": torch.zeros(half)}[construction]
+    a, none = net.a[:half], torch.zeros(half)
+    signs = {"corrected": a, "printed": torch.ones(half), "zero": none, "minus": -a}[construction]
     move = math.sqrt(net.m / 4) * signs.to(c).unsqueeze(1) * c
     return net.replace(W=net.W + torch.cat([move, -move]))
 

@@ -85,7 +85,7 @@ UNTRAINED_CUBE = Control(
     name="no training",
     removes="training",
     settings={"lr": STILL, "epochs": 1},
-    cheap={"n": 2000},
+    cheap={"n": 5000},
     why="Random directions are not within cosine 0.9 of every centre.",
 )
 

@@ -144,12 +144,13 @@ RANDOM_LABELS = Control(
     settings={"labels": "permuted"},
     cheap={"p_o": 0.5, "n": 2000, "pairs": 50, "final": False, "n_program": 400},
     why="No classifier on so few neurons computes labels in random order.",
+    seeds=3,  # on such labels the linear program is not always solved
 )
 
 TWO_RATES = Control(
     name="a large second rate",
     removes="scale",
-    settings={"lr_a": (1000.0,), "momentum": 0.95},
+    settings={"lr_a": (1e6,), "momentum": 0.95},
     cheap={"n": 2000},
     why="The bound is for one small rate; output weights that grow quickly drag the neurons along.",
 )

@@ -119,9 +119,10 @@ CHECKS = (
             Control(
                 name="a fixed radius",
                 removes="scale",
-                settings={"radius": "fixed"},
-                why="Within a radius that does not shrink a fixed share of the gates changes, and with it a "
-                "fixed share of the gradient.",
+                settings={"radius": "fixed", "C1": 8.0},
+                why="Within a radius of 2, which does not shrink, lies -x with all gates the other way "
+                "round: a fixed share of the gradient changes.",
+                seeds=3,
             ),
         ),
         reading="o(sqrt d) read as in its proof: change over sqrt d falls at least like d^(-1/8). "

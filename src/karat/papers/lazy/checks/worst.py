@@ -124,6 +124,7 @@ def _in_window(*, worst: float, flipped: bool) -> list[tuple[WorstConfig, WorstR
 _FIGURE = WorstConfig(d=784, m=1600, C0=10.0, points=16)
 _SMALL_BALL = WorstConfig(d=784, m=1600, C0=1.0)
 _CHEAP = {"points": 4, "steps": 4, "gradients": 1}
+_IN_WINDOW = {**_CHEAP, "d": 64, "m": math.ceil(64**2.4)}
 
 CHECKS = (
     Check(
@@ -138,21 +139,21 @@ CHECKS = (
                 name="a ball eight times larger",
                 removes="ball",
                 settings={"C0": 8.0},
-                cheap=_CHEAP,
+                cheap=_IN_WINDOW,
                 why="At these dimensions rows of this ball can cancel the gradient sqrt(d/2) of the start.",
             ),
             Control(
                 name="a short step",
                 removes="attack",
                 settings={"C2": 0.1},
-                cheap=_CHEAP,
+                cheap=_IN_WINDOW,
                 why="A step of size 0.1/|grad f|^2 changes f by a tenth, and |f| is larger in the ball.",
             ),
             Control(
                 name="short rows",
                 removes="structure",
                 settings={"rows": "unit"},
-                cheap=_CHEAP,
+                cheap=_IN_WINDOW,
                 why="A start whose gradient does not grow with d is cancelled by the ball.",
             ),
         ),

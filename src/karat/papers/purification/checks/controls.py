@@ -2,7 +2,7 @@
 
 from karat.study.control import Control
 
-CHEAP = {"batch": 512, "n_test": 300, "n_attack": 40, "pgd_steps": 3, "n_certify": 0}
+CHEAP = {"batch": 512, "n_test": 3000, "n_attack": 40, "pgd_steps": 3, "n_certify": 0}
 """Settings under which a net is trained and measured in a second or two; sizes stay those of the claim."""
 
 SMALL_NET = {**CHEAP, "d": 50, "k": 7}
