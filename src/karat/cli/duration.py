@@ -23,3 +23,17 @@ def parse_duration(text: str | None, option: str) -> float | None:
     if seconds <= 0:
         raise Failure(f"`{option}` must be a time such as 90s, 10m or 2h, got {text!r}.", BAD_INPUT)
     return seconds
+
+
+def duration(seconds: float) -> str:
+    """Return a time to read; what starting a process takes is not told apart.
+
+    >>> [duration(seconds) for seconds in (0.003, 15, 600, 20_000, 86_400 * 400)]
+    ['< 0.1 s', '15 s', '10 min', '5.6 h', '400 days']
+    """
+    if seconds < 0.1:
+        return "< 0.1 s"
+    for unit, size in (("days", 86400.0), ("h", 3600.0), ("min", 60.0)):
+        if seconds >= 2 * size:
+            return f"{seconds / size:.2g} {unit}" if seconds < 100 * size else f"{seconds / size:.3g} {unit}"
+    return f"{seconds:.2g} s"

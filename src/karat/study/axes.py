@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import NoneType, UnionType
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Any, Literal, Union, cast, get_args, get_origin, get_type_hints
 
 from annotated_types import Ge, Le
 
@@ -50,7 +50,12 @@ class Axis:
         if isinstance(value, tuple):
             values = [self.times(one, factor) for one in value]
             return None if not values or None in values else tuple(values)
-        if not self.number or value is None or isinstance(value, bool | str) or not 0 < value * factor < LARGEST:
+        if (
+            not self.number
+            or value is None
+            or isinstance(value, bool | str)
+            or not 0 < value * factor < LARGEST
+        ):
             return None
         product = max(min(value * factor, max(value, self.high)), self.low)
         return max(1, round(product)) if self.whole else float(f"{product:.{DIGITS}g}")
@@ -71,7 +76,9 @@ def axes_of(config: Any, fixed: Mapping[str, Any]) -> list[Axis]:
 def _axis(name: str, hint: Any, declared: Any) -> Axis:
     options = list(_options(hint))
     numbers = [option for option in options if option in (int, float)]
-    choices: list[Any] = [word for option in options if get_origin(option) is Literal for word in get_args(option)]
+    choices: list[Any] = [
+        word for option in options if get_origin(option) is Literal for word in get_args(option)
+    ]
     if bool in options:
         choices += [False, True]
     if numbers and get_origin(hint) is not tuple:
@@ -79,8 +86,8 @@ def _axis(name: str, hint: Any, declared: Any) -> Axis:
     if NoneType in options:
         choices.append(None)
     marks = getattr(declared, "__metadata__", ())
-    low = max([float(mark.ge) for mark in marks if isinstance(mark, Ge)], default=0.0)
-    high = min([float(mark.le) for mark in marks if isinstance(mark, Le)], default=LARGEST)
+    low = max([float(cast(float, mark.ge)) for mark in marks if isinstance(mark, Ge)], default=0.0)
+    high = min([float(cast(float, mark.le)) for mark in marks if isinstance(mark, Le)], default=LARGEST)
     return Axis(
         name=name,
         number=bool(numbers),

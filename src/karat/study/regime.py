@@ -98,20 +98,30 @@ class Regime:
 
 
 def find_regime(
-    check: Check, scale: str = "quick", settings: Mapping[str, Any] | None = None, *, seed: int = 0
+    check: Check,
+    scale: str = "quick",
+    settings: Mapping[str, Any] | None = None,
+    *,
+    budget: float = 600.0,
+    seed: int = 0,
 ) -> Regime:
     """Evaluate the hypotheses of a check at the settings of a preset and search for the cheapest one inside.
 
     Reading: the search moves only settings on which some hypothesis depends, and gains nothing by making an
-    experiment smaller than its preset: a net of one neuron may be inside, and says nothing. Nor does it make
-    the statement promise next to nothing (`karat.study.axes.PROMISES`).
+    experiment smaller than its preset, unless the budget asks for it: a net of one neuron may be inside, and
+    says nothing. Nor does it make the statement promise next to nothing (`karat.study.axes.PROMISES`).
 
     Args:
         check: of the claim.
         scale: preset around which the search begins.
         settings: what is fixed, as text or typed values; the search leaves it alone.
+        budget: CPU seconds that one seed may take.
         seed: of the random starts.
     """
+    if scale not in check.scales:
+        raise ValueError(
+            f"`{check.claim_id}` has no scale `{scale}`; its scales are {', '.join(check.scales)}."
+        )
     experiment = check.experiment
     given = dict(settings or {})
     configs = list({cell.config_hash: cell.config for cell in cells(experiment, scale, 1, given)}.values())
@@ -124,5 +134,7 @@ def find_regime(
     )
     search = Search(check, here, law, given, np.random.default_rng(seed))
     best = search.cheapest(here)
+    if best.inside and best.seconds > budget:
+        best = search.smaller(best)
     fixed = {name: getattr(configs[0], name) for name in given}
     return Regime(check=check, scale=scale, fixed=fixed, here=here, best=best, tried=search.tried)

@@ -21,8 +21,8 @@ STARTS, DESCENTS, ROUNDS = 600, 4, 4
 """Random starts, how many of the best and of the others are followed, and how often choices and numbers take
 turns."""
 
-POLISHED, STEPS = 2, 2500
-"""How many of the ends are improved by small steps, and how many settings these look at."""
+POLISHED, STEPS = 2, 600
+"""How many of the ends are improved by small steps, and how many settings each size of step looks at."""
 
 FIRST_REACH, LAST_REACH, NEAR = math.log(1000.0), 1e-3, 1.1
 """Largest and smallest step of a logarithm, and by which factor slopes are measured."""
@@ -41,6 +41,7 @@ EXPONENTS = (1.0, -1.0, 2.0, -2.0, 0.5, -0.5)
 
 REACH = 8.0
 """Decades around the preset in which random starts lie."""
+
 
 def cost_of(experiment: Experiment, configs: Sequence[Any], seconds: float) -> Callable[[Any], float]:
     """Return the predicted CPU time of a cell as a function of its settings.
@@ -103,7 +104,9 @@ class Search:
             point = self.look(config)
             moved = (changed(config, {axis.name: value}) for value in self._others(axis, config))
             if point and any(
-                other is not None and (seen := self.look(other)) is not None and seen.conditions != point.conditions
+                other is not None
+                and (seen := self.look(other)) is not None
+                and seen.conditions != point.conditions
                 for other in moved
             ):
                 return True
@@ -155,7 +158,18 @@ class Search:
         spread = starts[: 2 * DESCENTS : 2] + starts[:: max(1, len(starts) // DESCENTS)]
         ends = sorted((self.descend(start) for start in (*first, *spread)), key=order)
         base = first[0].config
-        return min((self.simplified(self.polished(end, base), base) for end in ends[:POLISHED]), key=order)
+        polished = (self.simplified(self.polished(end, base), base) for end in ends[:POLISHED])
+        return self.settled(min(polished, key=order), base)
+
+    def smaller(self, point: Point) -> Point:
+        """A cheaper setting inside, with sizes below those of the preset as well.
+
+        Args:
+            point: a setting inside.
+        """
+        self.least = {}
+        base, start = point.config, self.look(point.config) or point
+        return self.settled(self.simplified(self.polished(self.descend(start), base), base), base)
 
     def descend(self, point: Point) -> Point:
         """Other choices, then other numbers, as long as they help.
@@ -211,22 +225,27 @@ class Search:
 
         Sizes on which no hypothesis depends, but which had to keep pace, move as well.
         """
-        end, pace = self.tried + STEPS, [axis for axis in self.every if axis not in self.axes and axis.whole]
-        axes = [*(a for a in pace if getattr(point.config, a.name) != getattr(base, a.name)), *self.axes]
+        raised = [
+            axis
+            for axis in self.every
+            if axis.whole
+            and axis not in self.axes
+            and getattr(point.config, axis.name) != getattr(base, axis.name)
+        ]
         for factor in FACTORS:
-            improved = True
+            end, improved = self.tried + STEPS, True
             while improved and self.tried < end:
                 improved = False
-                for move in moves(axes, factor):
-                    while (step := self.moved(point, move)) is not None and order(step) < order(point):
+                for move in moves([*raised, *self.axes], factor):
+                    while (step := self.moved(point, move, pace=False)) and order(step) < order(point):
                         point, improved = step, True
         return point
 
-    def moved(self, point: Point, move: Mapping[Axis, tuple[str, Any]]) -> Point | None:
+    def moved(self, point: Point, move: Mapping[Axis, tuple[str, Any]], *, pace: bool = True) -> Point | None:
         """The setting after a move, None where there is none.
 
-        Where the config refuses it, or it breaks a hypothesis without numbers, some other size that must be at
-        least as large as one that grew is raised with it: orthonormal patterns need d >= D.
+        Where the config refuses it, or it breaks a hypothesis without numbers, another size that must be as
+        large as one that grew is raised with it: orthonormal patterns need d >= D.
         """
         values = {}
         for axis, (how, by) in move.items():
@@ -236,7 +255,7 @@ class Search:
         step = self._looked_at(point.config, values)
         if step is not None and _plain_unmet(step) <= _plain_unmet(point):
             return step
-        for more in self._keeping_pace(point.config, values):
+        for more in self._keeping_pace(point.config, values) if pace else ():
             other = self._looked_at(point.config, {**values, **more})
             if other is not None and _plain_unmet(other) <= _plain_unmet(point):
                 return other
@@ -244,6 +263,8 @@ class Search:
 
     def _looked_at(self, config: Any, values: Mapping[str, Any]) -> Point | None:
         other = changed(config, values)
+        if other is None:
+            self.tried += 1  # refused settings take time, too
         return None if other is None else self.look(other)
 
     def _keeping_pace(self, config: Any, values: Mapping[str, Any]) -> Iterator[dict[str, int]]:
@@ -253,6 +274,21 @@ class Search:
             for name in self.sizes:
                 if name not in values and getattr(config, name) < size < LARGEST:
                     yield {name: size}
+
+    def settled(self, point: Point, base: Any) -> Point:
+        """The same with the smallest whole numbers that are as good, where one of them was raised."""
+        for axis in self.every if point.inside else ():
+            now, before = (getattr(config, axis.name) for config in (point.config, base))
+            if axis.whole and isinstance(now, int) and isinstance(before, int) and before < now:
+                low = before
+                while now - low > 1:
+                    middle = (low + now) // 2
+                    step = self._looked_at(point.config, {axis.name: middle})
+                    if step is not None and step.inside and step.weight <= point.weight:
+                        point, now = step, getattr(step.config, axis.name)
+                    else:
+                        low = middle
+        return point
 
     def simplified(self, point: Point, base: Any) -> Point:
         """The same with settings put back to the preset's where that costs nothing."""

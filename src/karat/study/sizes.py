@@ -53,7 +53,9 @@ def size_asked(check: Check, config: Any, unmet: Condition, fixed: Mapping[str, 
         fixed: settings that stay.
     """
     # Words matter, too: hypotheses may be about other settings.
-    numbers = [axis for axis in axes_of(config, fixed) if axis.number and _is_number(getattr(config, axis.name))]
+    numbers = [
+        axis for axis in axes_of(config, fixed) if axis.number and _is_number(getattr(config, axis.name))
+    ]
     found: list[tuple[bool, float, str, float]] = []
     for axis in numbers:
         now = getattr(config, axis.name)
@@ -65,7 +67,9 @@ def size_asked(check: Check, config: Any, unmet: Condition, fixed: Mapping[str, 
         return None
     _, _, name, value = min(found)
     now = getattr(config, name)
-    others = {a.name: getattr(config, a.name) for a in numbers if a.name != name and _moves(check, config, unmet, a)}
+    others = {
+        a.name: getattr(config, a.name) for a in numbers if a.name != name and _moves(check, config, unmet, a)
+    }
     return Size(
         hypothesis=unmet.name,
         setting=name,

@@ -1,7 +1,7 @@
 r"""How hypotheses and cost change with the logarithms of the settings, and the best step by that.
 
-A hypothesis such as :math:`m \ge R^4/\mathrm{tol}^2` is a line in logarithms, so that near a setting the search for
-the cheapest one inside is a linear program.
+A hypothesis such as :math:`m \ge R^4/\mathrm{tol}^2` is a line in logarithms, so that near a
+setting the search for the cheapest one inside is a linear program.
 """
 
 import math
@@ -17,6 +17,7 @@ from karat.study.point import Point
 
 MISSING = 1000.0
 """What a hypothesis missed by a factor e counts against a cost larger by a factor e."""
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Slopes:
@@ -42,7 +43,7 @@ class Slopes:
 
         Args:
             point: the setting.
-            neighbours: axis -> a setting that differs along it alone; a smaller one only where it cannot grow.
+            neighbours: axis -> a setting that differs along it alone, smaller only if it cannot grow.
         """
         axes = list(neighbours)
         lengths = [_log_ratio(axis, point, neighbours[axis]) for axis in axes]
@@ -89,7 +90,9 @@ class Slopes:
         )
         limits = np.concatenate([self.rooms - room, np.zeros(2 * count)])
         ranges = zip(self.axes, self.ends, strict=True)
-        steps_within = [(0.0 if grow and axis.whole else -reach, 0.0 if end else reach) for axis, end in ranges]
+        steps_within = [
+            (0.0 if grow and axis.whole else -reach, 0.0 if end else reach) for axis, end in ranges
+        ]
         bounds = [*steps_within, *[(0, None)] * (count + missing)]
         solved = linprog(objective, A_ub=rows, b_ub=limits, bounds=bounds)
         steps = solved.x[:count] if solved.success else np.zeros(count)
@@ -111,7 +114,7 @@ def _log(condition: Condition) -> float | None:
 
 
 def _sign(condition: Condition) -> int:
-    """1 if the value must be at least the bound, -1 if at most, 0 where it equals the bound or is no number."""
+    """1 if the value must be at least the bound, -1 if at most, 0 where it equals the bound."""
     ratio = _log(condition)
     if not ratio:
         return 0
