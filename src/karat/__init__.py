@@ -21,7 +21,7 @@ if TYPE_CHECKING:
         study,
         training,
     )
-    from karat.api import check, run, sweep
+    from karat.api import check, regime, run, sweep
     from karat.certificates.ladder import certify
     from karat.core.ball import Ball
     from karat.yours.attacking import attack
@@ -44,6 +44,7 @@ __all__ = [
     "papers",
     "probe",
     "probes",
+    "regime",
     "run",
     "study",
     "sweep",

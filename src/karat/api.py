@@ -28,6 +28,7 @@ from karat.study.experiment import Cell, Part, cells
 from karat.study.grid import read_axis
 from karat.study.plan import plan_claim
 from karat.study.record import Record
+from karat.study.regime import Regime, find_regime
 from karat.study.registry import find_experiment, get_statement
 
 
@@ -164,6 +165,31 @@ def check(
         records = run_cells(planned.every, opened_store, engine=chosen, fresh=fresh, progress=progress)
     main, of_controls = planned.select(records)
     return judge_claim(statement, test, main, scale, of_controls, added=planned.added)
+
+
+def regime(claim_id: str, *, scale: str = "quick", budget: float = 600.0, **settings: Any) -> Regime:
+    """Say which hypotheses of a theorem hold at a setting, and find the cheapest setting inside.
+
+    Args:
+        claim_id: such as "convergence.thm4.1".
+        scale: preset around which the search begins.
+        budget: CPU seconds that one seed may take.
+        settings: what is fixed, such as `tol=0.2`; the search leaves it alone.
+    """
+    return find_regime(checked_claim(claim_id), scale, settings, budget=budget)
+
+
+def checked_claim(claim_id: str) -> Check:
+    """Return the check of a claim; one that is only stated is a ValueError.
+
+    Args:
+        claim_id: of the claim.
+    """
+    get_statement(claim_id)
+    test = study.CHECKS.get(claim_id)
+    if test is None:
+        raise ValueError(f"`{claim_id}` is stated but has no check: its hypotheses are not written down yet.")
+    return test
 
 
 def plan(

@@ -1,5 +1,6 @@
 """The command `regime`: which hypotheses of a theorem hold at a setting, and the cheapest setting inside."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -8,11 +9,13 @@ import typer
 from karat.cli.errors import BAD_INPUT, Failure, bad_input
 from karat.cli.options import ClaimId, Json, Scale, Settings
 from karat.cli.output import print_json, print_pairs
-from karat.cli.session import experiment_named, overrides, parse_duration
+from karat.cli.session import parse_duration, parse_settings
+from karat.core.texts import duration
 
 if TYPE_CHECKING:
     from karat.study.hypothesis import Entry
-    from karat.study.regime import Point, Regime
+    from karat.study.point import Point
+    from karat.study.regime import Regime
 
 Plot = Annotated[
     str | None,
@@ -29,7 +32,12 @@ def regime(
     out: Annotated[Path, typer.Option(help="File of the plot.")] = Path("regime.png"),
     json: Json = False,
 ) -> None:
-    """Show which hypotheses of a theorem hold at a setting, and find the cheapest setting inside.\f
+    """Show which hypotheses of a theorem hold at a setting, and find the cheapest setting inside.
+
+    What --set fixes stays; all other settings are searched. Costs come from the experiment's cost law.
+
+    Examples: `karat regime convergence.thm4.1`, `karat regime convergence.thm4.1 --set tol=0.2 --budget 1m`,
+    `karat regime lazy.thm3.1 --plot d,m --out map.png`.\f
 
     Args:
         claim_id: its id.
@@ -40,96 +48,90 @@ def regime(
         out: file of the plot.
         json: print strict JSON.
     """
-    from karat import study
+    from karat.api import regime as find
 
-    with bad_input():
-        study.get_statement(claim_id)
-    from karat.study.config import hints, read
-    from karat.study.regime import find_regime
-
-    check = study.CHECKS.get(claim_id)
-    if check is None:
-        raise Failure(f"`{claim_id}` is stated but has no check, so its hypotheses are not written down yet.")
-    experiment = experiment_named(check.name)
-    given = overrides(experiment, settings, "cpu")
-    with bad_input():
-        known = hints(experiment.preset(scale).config)
-        fixed = {
-            name: read(text, known[name], name, experiment.name, text=True) for name, text in given.items()
-        }
-        found = find_regime(check, scale, fixed)
     seconds = parse_duration(budget, "--budget") or 0.0
-    if plot:
-        _draw(check, scale, fixed, plot, out)
+    with bad_input():
+        given = parse_settings(settings)
+        if plot:
+            # Before the search, so that a slip in the axes costs no waiting.
+            _draw(claim_id, scale, given, plot, out)
+        answer = find(claim_id, scale=scale, budget=seconds, **given)
     if json:
-        print_json(_plain(found, seconds))
+        print_json(_plain(answer, seconds))
     else:
-        print_pairs(_lines(found, check, scale, seconds, str(out) if plot else ""))
+        print_pairs([*_hypotheses(answer), *_inside(answer, seconds), ("plot", str(out) if plot else "")])
 
 
-def _lines(found: "Regime", check: Any, scale: str, budget: float, plot: str) -> list[tuple[str, str]]:
-    if not found.ledger:
-        return [("claim", found.claim_id), ("hypotheses", "none: the statement holds wherever it can be run")]
-    pairs = [("claim", found.claim_id)]
-    pairs += [(entry.status, f"{entry.condition}{_at(entry)}") for entry in found.ledger]
-    pairs.append(("preset", f"{len(found.inside)} of its {len(found.here)} settings are inside"))
-    cheapest = found.cheapest
+def _hypotheses(answer: "Regime") -> list[tuple[str, str]]:
+    if not answer.ledger:
+        return [("claim", answer.claim_id), ("hypotheses", "none: it holds wherever it can be run")]
+    pairs = [("claim", answer.claim_id)]
+    pairs += [(entry.status, f"{entry.condition}{_at(entry)}") for entry in answer.ledger]
+    pairs.append(("preset", f"{len(answer.inside)} of its {len(answer.here)} settings are inside"))
+    return [*pairs, *(("asked for", f"{size} ({size.hypothesis})") for size in answer.sizes)]
+
+
+def _inside(answer: "Regime", budget: float) -> list[tuple[str, str]]:
+    """Where all hypotheses are met, and what runs it."""
+    cheapest, texts = answer.cheapest, " ".join(answer.texts)
     if cheapest is None:
-        missing = "; ".join(entry.condition.name for entry in found.ledger if entry.status == "unmet")
-        pairs.append(("inside", f"no setting of {found.tried:,} looked at; in the way: {missing}"))
-        return [*pairs, ("plot", plot)]
-    texts = [
-        f"{name}={value:.6g}" if isinstance(value, float) else f"{name}={value}"
-        for name, value in found.changed.items()
+        blocking = "; ".join(condition.name for condition in answer.best.unmet)
+        return [
+            ("inside", f"none below {duration(budget)} a seed, {answer.tried:,} settings looked at"),
+            ("in the way", f"{blocking}, nearest at {texts or 'the preset'}"),
+        ]
+    pairs = [
+        ("inside", f"{texts or 'the whole preset'}: about {duration(cheapest.seconds)} CPU time a seed"),
+        ("binding", "; ".join(str(condition) for condition in cheapest.binding)),
     ]
-    pairs.append(("inside", f"{' '.join(texts) or 'the first setting'}: {cheapest.seconds:.3g} CPU s a seed"))
-    pairs.append(("binding", "; ".join(condition.name for condition in cheapest.binding)))
-    command = " ".join(
-        [f"karat check {found.claim_id} --scale {scale}", *(f"--set {text}" for text in texts)]
-    )
     if cheapest.seconds > budget:
-        pairs.append(("budget", f"more than {budget:.3g} CPU s: nothing inside is affordable"))
-    else:
-        fault = _planning_fault(check, scale, texts)
-        pairs.append(("to run it", command) if fault is None else ("not runnable", fault))
-    return [*pairs, ("plot", plot)]
+        return [*pairs, ("budget", f"none below {duration(budget)} a seed was found")]
+    try:
+        answer.planned()
+    except ValueError as error:
+        return [*pairs, ("not runnable", str(error))]
+    return [*pairs, ("to run it", answer.command)]
 
 
 def _at(entry: "Entry") -> str:
     return f", at {entry.unmet} of {entry.settings} settings" if entry.unmet and entry.settings > 1 else ""
 
 
-def _planning_fault(check: Any, scale: str, texts: list[str]) -> str | None:
-    """Why the cells of a setting that the search has found cannot be planned, or nothing."""
-    from karat.study.plan import check_cells
-
-    try:
-        check_cells(check, scale, 1, dict(text.split("=", 1) for text in texts))
-    except ValueError as error:
-        return str(error)
-    return None
-
-
-def _plain(found: "Regime", budget: float) -> dict[str, Any]:
-    def point(one: "Point") -> dict[str, Any]:
-        return {"inside": one.inside, "seconds": one.seconds, "conditions": [vars(c) for c in one.conditions]}
-
-    cheapest = found.cheapest
+def _plain(answer: "Regime", budget: float) -> dict[str, Any]:
+    """The answer as plain values."""
+    cheapest = answer.cheapest
+    affordable = cheapest is not None and cheapest.seconds <= budget
     return {
-        "claim": found.claim_id,
-        "here": [point(one) for one in found.here],
-        "cheapest": None if cheapest is None else point(cheapest) | {"settings": dict(found.changed)},
-        "affordable": cheapest is not None and cheapest.seconds <= budget,
-        "tried": found.tried,
+        "claim": answer.claim_id,
+        "here": [_plain_point(point) for point in answer.here],
+        "asked": [vars(size) for size in answer.sizes],
+        "cheapest": None if cheapest is None else _plain_point(cheapest) | {"set": dict(answer.changes)},
+        "nearest": _plain_point(answer.best) if cheapest is None else None,
+        "affordable": affordable,
+        "command": answer.command if affordable else None,
+        "tried": answer.tried,
     }
 
 
-def _draw(check: Any, scale: str, fixed: dict[str, Any], axes: str, out: Path) -> None:
+def _plain_point(point: "Point") -> dict[str, Any]:
+    from karat.study.config import config_to_json
+
+    return {
+        "inside": point.inside,
+        "seconds": point.seconds,
+        "settings": config_to_json(point.config),
+        "conditions": [vars(condition) for condition in point.conditions],
+    }
+
+
+def _draw(claim_id: str, scale: str, settings: Mapping[str, str], axes: str, out: Path) -> None:
+    from karat.api import checked_claim
     from karat.report.regime_map import draw_regime
 
     names = [name.strip() for name in axes.split(",")]
-    if len(names) != 2:
+    if len(names) != 2 or names[0] == names[1]:
         raise Failure(f"`--plot` must name two settings, such as d,m; got {axes!r}.", BAD_INPUT)
+    figure = draw_regime(checked_claim(claim_id), scale, settings, names[0], names[1])
     with bad_input():
-        figure = draw_regime(check, scale, fixed, names[0], names[1])
         figure.savefig(out, dpi=150)

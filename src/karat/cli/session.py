@@ -80,10 +80,10 @@ def overrides(experiment: "Experiment", settings: list[str] | None, device: str)
     from karat.study.config import hints
 
     known = list(hints(next(iter(experiment.presets.values())).config))
-    return _device_settings(device, experiment.name, known) | _parse_settings(settings)
+    return _device_settings(device, experiment.name, known) | parse_settings(settings)
 
 
-def _parse_settings(settings: list[str] | None) -> dict[str, str]:
+def parse_settings(settings: list[str] | None) -> dict[str, str]:
     """Split "key=value" texts; the last of equal keys counts."""
     values = {}
     for text in settings or []:

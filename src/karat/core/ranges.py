@@ -90,12 +90,7 @@ def check_fields(instance: Any) -> None:
 
 def _check_settings(instance: Any) -> None:
     check_fields(instance)
-    unbounded = {
-        name
-        for name, hint in _declared(cast(Any, type(instance))).items()
-        if any(_unbounded(mark) for mark in _marks(hint))
-    }
-    require_settings(instance, infinite=unbounded)
+    require_settings(instance, infinite=_infinite(cast(Any, type(instance))))
 
 
 def _with_check(kind: type[T], check: Callable[[Any], None]) -> type[T]:
@@ -116,6 +111,12 @@ def _declared(kind: Any) -> dict[str, Any]:
     """Field -> its type, for those with a range or a choice of words."""
     hints = get_type_hints(kind, include_extras=True)
     return {name: hint for name, hint in hints.items() if list(_marks(hint)) or "Literal" in repr(hint)}
+
+
+@cache
+def _infinite(kind: Any) -> frozenset[str]:
+    """The fields for which infinity has a meaning."""
+    return frozenset(name for name, hint in _declared(kind).items() if any(map(_unbounded, _marks(hint))))
 
 
 def _marks(hint: Any) -> Iterator[Any]:
@@ -193,6 +194,7 @@ def _check_number(value: Any, marks: tuple[Any, ...], name: str, owner: str) -> 
     require_number(value, name, owner, **_ends(marks))
 
 
+@cache
 def _ends(marks: tuple[Any, ...]) -> dict[str, Any]:
     """The ends of a range as `require_number` takes them."""
     ends: dict[str, Any] = {}

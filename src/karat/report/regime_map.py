@@ -1,15 +1,18 @@
 """A map of two settings: where which hypotheses of a theorem hold."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
+import matplotlib
 import numpy as np
+from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
 
+from karat.study.axes import LARGEST, Axis, axes_of, changed
 from karat.study.check import Check
 from karat.study.config import hints, require_setting
 from karat.study.drawing.style import finish, literal, new_figure
+from karat.study.experiment import cells
 from karat.study.hypothesis import conditions_at
 
 POINTS, DECADES = 41, 3.0
@@ -21,56 +24,65 @@ def draw_regime(check: Check, scale: str, settings: Mapping[str, Any], x: str, y
 
     Args:
         check: of the claim.
-        scale: preset in the middle of the map.
-        settings: changed in it.
+        scale: preset in the middle of the map, its first setting.
+        settings: changed in it, as text or typed values.
         x: setting along the horizontal axis, a number.
         y: setting along the vertical axis, a number.
     """
-    base = replace(check.experiment.preset(scale).config, **settings)
-    known = hints(base)
+    experiment = check.experiment
+    for name in (x, y, *settings):
+        require_setting(name, hints(experiment.preset(scale).config), experiment.name)
+    base = cells(experiment, scale, 1, settings)[0].config
+    numbers = {axis.name: axis for axis in axes_of(base, {}) if axis.number}
     for name in (x, y):
-        require_setting(name, known, check.experiment.name)
-        if known[name] not in (int, float) or not getattr(base, name) > 0:
-            raise ValueError(
-                f"`{name}` of `{check.experiment.name}` is no positive number: it cannot be an axis."
-            )
-    axes = {name: _axis(getattr(base, name), whole=known[name] is int) for name in (x, y)}
-    status: dict[str, np.ndarray] = {}
-    for row, b in enumerate(axes[y]):
-        for column, a in enumerate(axes[x]):
-            for condition in _conditions(check, base, {x: a, y: b}):
-                table = status.setdefault(condition.name, np.zeros((len(axes[y]), len(axes[x]))))
-                table[row, column] = condition.status == "unmet"
-    return _figure(check, base, (x, y), axes, status)
+        value = getattr(base, name)
+        if name not in numbers or not isinstance(value, int | float) or not 0 < value < LARGEST:
+            raise ValueError(f"`{name}` of `{experiment.name}` is no positive number: it cannot be an axis.")
+    values = {name: _values(numbers[name], getattr(base, name)) for name in (x, y)}
+    shape = (len(values[y]), len(values[x]))
+    refused = np.zeros(shape, dtype=bool)
+    unmet: dict[str, np.ndarray] = {}
+    for row, b in enumerate(values[y]):
+        for column, a in enumerate(values[x]):
+            config = changed(base, {x: a, y: b})
+            refused[row, column] = config is None
+            for condition in () if config is None else conditions_at(check, config):
+                unmet.setdefault(condition.name, np.zeros(shape))[row, column] = condition.status == "unmet"
+    return _figure(check, base, values, unmet, refused)
 
 
-def _axis(middle: float, *, whole: bool) -> list[Any]:
-    values = [middle * 10**e for e in np.linspace(-DECADES, DECADES, POINTS)]
-    return sorted({max(1, round(value)) for value in values}) if whole else values
-
-
-def _conditions(check: Check, base: Any, values: Mapping[str, Any]) -> list[Any]:
-    try:
-        return list(conditions_at(check, replace(base, **values)))
-    except (TypeError, ValueError):  # the config refuses such a setting: nothing to show there
-        return []
+def _values(axis: Axis, middle: float) -> list[Any]:
+    """Values around the middle, evenly spaced in logarithms, each once."""
+    factors = 10 ** np.linspace(-DECADES, DECADES, POINTS)
+    multiplied = [axis.times(middle, float(factor)) for factor in factors]
+    return sorted({value for value in multiplied if value is not None})
 
 
 def _figure(
-    check: Check, base: Any, names: tuple[str, str], axes: Mapping[str, list[Any]], status: Mapping[str, Any]
+    check: Check,
+    base: Any,
+    values: Mapping[str, list[Any]],
+    unmet: Mapping[str, np.ndarray],
+    refused: np.ndarray,
 ) -> Figure:
-    x, y = names
-    figure, (ax,) = new_figure(1, width=7.0, height=4.6)
+    x, y = values
+    figure, (ax,) = new_figure(1, width=7.0, height=5.2)
     ax.set_xscale("log")
     ax.set_yscale("log")
-    shape = (len(axes[y]), len(axes[x]))
-    unmet = sum(status.values(), np.zeros(shape))
-    image = ax.pcolormesh(axes[x], axes[y], unmet, cmap="YlOrRd", vmin=0, shading="nearest")
-    figure.colorbar(image, ax=ax, label="unmet hypotheses")
-    for index, (name, table) in enumerate(status.items()):
-        if 0 < table.mean() < 1:
-            ax.contour(axes[x], axes[y], table, levels=[0.5], colors=f"C{index}", linewidths=1.2)
-            ax.plot([], [], color=f"C{index}", label=literal(name[:60]))
+    count = np.ma.masked_array(sum(unmet.values(), np.zeros(refused.shape)), refused)
+    most = max(1, int(count.max() if count.count() else 1))
+    # One pale colour per number of unmet hypotheses; white is inside, grey what no run can have.
+    colours = ListedColormap(["white", *matplotlib.colormaps["YlOrRd"](np.linspace(0.1, 0.6, most))])
+    colours.set_bad("lightgrey")
+    image = ax.pcolormesh(
+        values[x], values[y], count, cmap=colours, vmin=-0.5, vmax=most + 0.5, shading="nearest"
+    )
+    figure.colorbar(image, ax=ax, label="unmet hypotheses", ticks=range(most + 1))
+    for index, (name, table) in enumerate(unmet.items()):
+        if 0 < table.mean() < 1 and min(table.shape) > 1:
+            ax.contour(values[x], values[y], table, levels=[0.5], colors=f"C{index % 10}", linewidths=1.2)
+            ax.plot([], [], color=f"C{index % 10}", label=literal(name[:60]))
     ax.plot(getattr(base, x), getattr(base, y), "k+", markersize=10, label="the setting asked for")
-    finish(ax, x=literal(x), y=literal(y), title=literal(check.claim_id))
+    finish(ax, x=literal(x), y=literal(y), title=literal(check.claim_id), legend=False)
+    ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.15), fontsize=8)
     return figure

@@ -4,9 +4,8 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from statistics import mean, mode
 
-from karat.papers.benign.checks.boundary import boundary_exponent, find_crossings
+from karat.papers.benign.checks.boundary import boundary_exponent, find_crossings, halfway
 from karat.papers.benign.checks.ordering import DIFFERENCE, Direction, end_changes, ordering
-from karat.papers.benign.checks.predictions import halfway
 from karat.papers.benign.checks.settings import every_setting, made_up
 from karat.papers.benign.checks.theorem import PRINTED
 from karat.papers.benign.experiments.axes import Axis, axis_value

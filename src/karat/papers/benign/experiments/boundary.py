@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from karat.papers.benign.experiments.curves import run_final
 from karat.papers.benign.experiments.maps import PAPER_SIZE, TINY_SIZE
+from karat.papers.benign.experiments.mixture import work
 from karat.study.experiment import Experiment, Preset
 
 _LARGEST_PRINTED = 18_000
@@ -60,4 +61,5 @@ BOUNDARY = Experiment(
         ),
     },
     run=run_final,
+    work=work,
 )

@@ -7,7 +7,7 @@ import torch
 
 from karat.papers.benign.experiments.evaluation import CurvesResult, Evaluation, as_curves
 from karat.papers.benign.experiments.exact import run_exact
-from karat.papers.benign.experiments.mixture import MixtureConfig, Start
+from karat.papers.benign.experiments.mixture import MixtureConfig, Start, work
 from karat.papers.benign.experiments.plain import run_plain
 from karat.study.experiment import Experiment, Preset
 
@@ -56,6 +56,7 @@ THM31 = Experiment(
     paper="benign",
     presets=_presets("symmetric"),
     run=run,
+    work=work,
 )
 
 _FIG2_POINTS: tuple[dict[str, Any], ...] = (

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from karat.papers.benign.experiments.curves import run
-from karat.papers.benign.experiments.mixture import MixtureConfig
+from karat.papers.benign.experiments.mixture import MixtureConfig, work
 from karat.study.experiment import Experiment, Preset
 
 # Every hypothesis is met up to C = 2.5 at p_fail = 0.05. The step size 1/(C d^2) leaves the loss near log 2
@@ -60,4 +60,5 @@ REGIME = Experiment(
         ),
     },
     run=run,
+    work=work,
 )

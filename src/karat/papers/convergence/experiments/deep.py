@@ -222,6 +222,11 @@ def _equivalence(config: DeepConfig, net: Deep, x: Tensor) -> tuple[float, float
     return outputs, layers, moved
 
 
+def work(config: DeepConfig) -> float:
+    """Products with m x m matrices in every step; narrow nets cost as much as one of width 170."""
+    return config.steps * config.depth * (170.0**2 + float(config.m) ** 2)
+
+
 BASE = DeepConfig(m=128, depth=2)
 
 THM41 = Experiment(
@@ -249,4 +254,5 @@ THM41 = Experiment(
         ),
     },
     run=run,
+    work=work,
 )

@@ -149,6 +149,11 @@ def _ratio(table: Tensor, problem: LearningProblem) -> float:
     return float((relevant / torch.linalg.vector_norm(_background(table, problem), dim=1)).mean())
 
 
+def work(config: LearningConfig) -> float:
+    """Measured: samples times patterns and neurons, and d D^2 for orthonormal patterns."""
+    return 1600.0 * config.n * (config.D + config.pairs) + config.d * float(config.D) ** 2
+
+
 _BASE = LearningConfig(
     d=100, D=100, k=5, n=20_000, pairs=100, steps=3, methods=(), n_test=100, n_validation=100
 )
@@ -177,4 +182,5 @@ LEM6 = Experiment(
         ),
     },
     run=run,
+    work=work,
 )
