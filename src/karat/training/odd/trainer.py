@@ -179,3 +179,12 @@ def _noisy(
         return (on + off).T @ (residual.unsqueeze(1) * x), float(bias)
 
     return (plus.clamp_min(0) - minus.clamp_min(0)).sum(dim=1), pull
+
+
+def columns(measured: Measured) -> dict[str, Any]:
+    """What a training observed, as one list over the steps for every name, `time` included.
+
+    Args:
+        measured: (step, values by name) as a trainer returns them.
+    """
+    return {name: [values[name] for _, values in measured] for name in measured[0][1]}

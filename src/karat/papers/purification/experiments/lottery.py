@@ -10,12 +10,13 @@ from torch import Tensor
 from karat.nets import OddTwoLayer
 from karat.papers.purification.experiments.draws import split
 from karat.papers.purification.experiments.net_measures import require_awake
-from karat.papers.purification.experiments.odd_net_config import RANDOM_START, OddNetConfig, columns
+from karat.papers.purification.experiments.odd_net_config import RANDOM_START, OddNetConfig
 from karat.papers.purification.experiments.tickets import StartCounts, start_counts
 from karat.probes.live_rows import grown_neurons
 from karat.probes.lottery import finite_tickets, inclusion, ordinary_neurons, tickets
 from karat.study.experiment import Experiment, Preset
 from karat.study.result import Undefined
+from karat.training.odd.trainer import columns
 
 SHOWN = 6
 """Neurons of each kind whose coordinates are kept for the picture."""

@@ -396,12 +396,3 @@ class OddNetConfig:
 
 RANDOM_START = OddNetConfig(d=200, k=14)
 """The finite-size setting of random starts, with the largest k <= d^0.499; k and the batch grow with d."""
-
-
-def columns(measured: Measured) -> dict[str, Any]:
-    """What a training observed, as one list over the steps for every name, `time` included.
-
-    Args:
-        measured: (step, values by name) as a trainer returns them.
-    """
-    return {name: [values[name] for _, values in measured] for name in measured[0][1]}

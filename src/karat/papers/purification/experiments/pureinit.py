@@ -13,12 +13,13 @@ from karat.papers.purification.experiments.attackers import universal
 from karat.papers.purification.experiments.draws import split
 from karat.papers.purification.experiments.linf import L_INF_PURE
 from karat.papers.purification.experiments.net_measures import require_awake, share
-from karat.papers.purification.experiments.odd_net_config import OddNetConfig, columns
+from karat.papers.purification.experiments.odd_net_config import OddNetConfig
 from karat.papers.purification.experiments.ties import TiesToPlus, Wake
 from karat.probes.dense_mixture import split_mixture
 from karat.probes.movement import relative_movement
 from karat.study.experiment import Experiment, Preset
 from karat.training.odd import OddClassifier
+from karat.training.odd.trainer import columns
 
 
 @dataclass(frozen=True, kw_only=True)

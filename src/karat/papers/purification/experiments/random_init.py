@@ -15,10 +15,11 @@ from karat.papers.purification.experiments.net_measures import (
     features,
     require_awake,
 )
-from karat.papers.purification.experiments.odd_net_config import RANDOM_START, OddNetConfig, columns
+from karat.papers.purification.experiments.odd_net_config import RANDOM_START, OddNetConfig
 from karat.study.experiment import Experiment, Preset
 from karat.training import Adversary, Ramp
 from karat.training.odd import OddTrainer
+from karat.training.odd.trainer import columns
 
 STOPS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 """Shares of training at which the features are looked at."""
