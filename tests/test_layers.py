@@ -107,6 +107,7 @@ def test_imports_point_downwards():
     assert offences == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("layer", ONLY)
 def test_some_layers_see_only_what_they_need(layer):
     offences = [

@@ -128,6 +128,7 @@ def test_rounding_adds_nothing_to_the_radius(name, p, dtype):
     assert result.delta.dtype == plain.delta.dtype == dtype
 
 
+@pytest.mark.slow
 def test_single_precision_on_inner_products_keeps_the_radius():
     x, y = points(200, 100)
     for p, tau in ((2, 0.3), (math.inf, 0.3)):

@@ -63,6 +63,7 @@ def test_it_is_pgd(always, activation, tau, keep):
     compare(PGD(steps=20, keep=keep), classifier, x, y, Ball(math.inf, tau))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "knobs",
     [

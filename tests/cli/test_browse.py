@@ -41,6 +41,7 @@ def test_experiments_are_listed(karat):
     assert sum(found["claims"] for found in listed) == len(CHECKS)
 
 
+@pytest.mark.slow
 def test_verdicts_are_read_from_the_store(karat, tmp_path):
     assert "there is no store here yet" in karat("claims", "--verdicts").complaint()
     assert karat("check", "features.lem24", "--scale", "tiny", "--workers", "0").code == 0

@@ -15,6 +15,7 @@ def cache(tmp_path, monkeypatch):
     return tmp_path / "karat"
 
 
+@pytest.mark.slow
 def test_every_claim_and_experiment_is_in_the_catalogue(cache):
     experiments = experiment_facts()
     assert list(experiments) == list(EXPERIMENTS)

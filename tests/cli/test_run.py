@@ -199,6 +199,7 @@ def test_a_check_refuses_a_scale_it_makes_no_sense_on(karat, toy_check):
     assert outcome.complaint() == f"`{CLAIM}` has no scale `quick`; its scales are tiny."
 
 
+@pytest.mark.slow
 def test_reproduce_runs_the_checks_and_writes_the_report(karat, toy_check, tmp_path):
     arguments = ("reproduce", "--paper", "benign", "--scale", "tiny", "--workers", "0", "--out", "pages")
     outcome = karat(*arguments)

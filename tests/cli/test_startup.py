@@ -94,6 +94,7 @@ karat.attack(net, torch.ones(2, 3), torch.ones(2), karat.Ball(2, 0.1))
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("code", "most", "never"),
     [

@@ -65,6 +65,7 @@ def test_bad_input_is_one_line_and_exit_code_2(karat, arguments, message, tmp_pa
     assert not (tmp_path / "nowhere.sqlite").exists()
 
 
+@pytest.mark.slow
 def test_report_reads_the_store_and_needs_one(karat, tmp_path):
     assert karat("report").code == 2
     karat(*RUN, "--seeds", "1", "--set", "d=1")

@@ -110,6 +110,7 @@ def test_records_of_other_source_code_are_mentioned_and_computed_again_when_aske
     assert "6/6 cells" in outcome.err
 
 
+@pytest.mark.slow
 def test_the_report_shows_a_sweep_before_it_is_finished(karat, tmp_path):
     karat(*SWEEP, *GRID, "--estimate")
     assert karat("report", "--out", "pages").code == 0

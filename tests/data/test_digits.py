@@ -36,6 +36,7 @@ def mnist(tmp_path, monkeypatch):
     digits._mnist.cache_clear()
 
 
+@pytest.mark.slow
 def test_embedded_digits_are_split_without_overlap():
     train, test = (load_digits("embedded", train=part) for part in (True, False))
     assert len(train) == 600

@@ -11,6 +11,8 @@ from karat.study.record import Record
 from karat.study.registry import EXPERIMENTS
 from karat.study.result import undefined_values
 
+pytestmark = pytest.mark.slow
+
 
 def missing(value, path=()):
     """Names that lead to every None and every infinity inside a record's values."""

@@ -36,6 +36,7 @@ def test_accuracy_counts_the_largest_logit(linear):
     assert accuracy(net, x, labels) == pytest.approx(float((margin > 0).double().mean()))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("p", [2.0, math.inf])
 def test_robust_images_of_a_linear_net_are_those_with_margin_above_tau_times_the_dual_norm(linear, p):
     net, x, labels, margin, w = linear
@@ -45,6 +46,7 @@ def test_robust_images_of_a_linear_net_are_those_with_margin_above_tau_times_the
     assert torch.equal(found[clear], (margin > 0.05 * dual)[clear])
 
 
+@pytest.mark.slow
 def test_radius_zero_is_clean_accuracy_and_more_restarts_never_help_the_net(linear):
     net, x, labels, _, _ = linear
     zero = robust_accuracy(net, x, labels, Ball(2, 0.0), generator=_generator(), steps=3, restarts=1)

@@ -18,6 +18,7 @@ def generator(seed: int = 0) -> torch.Generator:
     return torch.Generator().manual_seed(seed)
 
 
+@pytest.mark.slow
 def test_hard_threshold_in_l_inf_is_exact_against_a_grid():
     g = generator()
     w_star = torch.tensor([1.0, -0.7])
@@ -35,6 +36,7 @@ def test_hard_threshold_in_l_inf_is_exact_against_a_grid():
     assert float((brute - below).max()) < 0.01  # the grid misses the jumps by half a cell
 
 
+@pytest.mark.slow
 def test_hard_threshold_in_l2_is_bracketed():
     """A dense grid of the disc lies above the lower bound, and the upper bound is reached up to the grid."""
     g = generator(1)
@@ -69,6 +71,7 @@ def test_features_off_the_axes_are_refused_in_l_inf():
         oracle.worst_margin(torch.zeros(1, 3), torch.ones(1), Ball(math.inf, 0.1))
 
 
+@pytest.mark.slow
 def test_universal_signs_are_the_worst_l_inf_attack_on_pure_features():
     model = SparseCoding.draw(d=16, k=4, generator=generator(2), dictionary="identity", sigma_x=0.1)
     test = model.sample(80, generator=generator(3))

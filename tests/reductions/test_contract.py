@@ -54,6 +54,7 @@ def test_the_steps_lead_somewhere(row: Row, problem: Any) -> None:
     assert row.distance(row.follow(problem, STEPS), row.follow(problem, 0)) > FAR * row.rtol
 
 
+@pytest.mark.slow
 @problems("broken")
 def test_where_there_is_an_obstacle_the_diagram_does_not_commute(row: Row, problem: Any) -> None:
     assert row.reduction.obstacle(problem) is not None

@@ -35,6 +35,7 @@ def test_every_reference_resolves():
     assert not broken
 
 
+@pytest.mark.slow
 def test_the_scan_sees_references():
     assert ("core/norms.py", "lazy, Def 2.1") in docstring_refs()
 

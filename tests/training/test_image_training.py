@@ -167,6 +167,7 @@ def test_frozen_parts_stay_bit_for_bit_with_their_statistics(images):
     assert not torch.equal(before["head.weight"], after["head.weight"])
 
 
+@pytest.mark.slow
 def test_adversarial_training_separates_what_the_attack_can_nearly_join():
     """Classes at brightness 0.4 and 0.6, attacked by 8/255: both losses fall below 0.3."""
     x = torch.full((32, 3, 16, 16), 0.4)

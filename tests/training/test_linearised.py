@@ -61,6 +61,7 @@ def test_dual_norm_is_attained_on_the_ball(kind, net, points):
     assert float((G * extreme).sum()) == pytest.approx(0.7 * float(space.dual_norm(G)), rel=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [row_ball, hilbert_ball])
 @pytest.mark.parametrize("radius", [0.0, 0.1, 1.0])
 def test_bound_lies_below_every_displacement_and_near_the_best(kind, radius, net, points):

@@ -165,6 +165,7 @@ def test_the_fast_odd_pass_refuses_a_positive_bias(sigma):
 scales = st.sampled_from(SCALES)
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None, derandomize=True)
 @given(
     weights=scales,
@@ -192,6 +193,7 @@ def test_l2_attacks_at_any_scale_stay_in_the_ball_or_say_why(
     assert bool((delta.double().norm(dim=1) <= tau * (1 + 1e-5)).all())
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None, derandomize=True)
 @given(
     weights=scales,

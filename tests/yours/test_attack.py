@@ -136,6 +136,7 @@ def test_a_module_is_attacked_in_eval_mode_and_left_as_it_was():
     assert all(torch.equal(tensor, before[name]) for name, tensor in module.state_dict().items())
 
 
+@pytest.mark.slow
 def test_inputs_are_taken_as_they_come():
     """Double inputs for a float net, numpy arrays, labels 0 and 1 or booleans."""
     module, ball = torch_net(1), karat.Ball(2, 0.1)

@@ -41,6 +41,7 @@ def test_every_sentence_number_and_threshold_is_on_the_page(outside, page):
         assert note in text
 
 
+@pytest.mark.slow
 def test_a_net_on_vectors_without_rectifiers_has_a_page(page):
     def make(seed):
         torch.manual_seed(seed)
@@ -53,6 +54,7 @@ def test_a_net_on_vectors_without_rectifiers_has_a_page(page):
     assert 'id="activity"' not in text
 
 
+@pytest.mark.slow
 def test_names_of_the_user_are_escaped(outside, tmp_path):
     before = outside.make(outside.perceptron, 0)
     found = karat.probe(before, before, outside.inputs(outside.perceptron), settings=TINY)
@@ -62,6 +64,7 @@ def test_names_of_the_user_are_escaped(outside, tmp_path):
     assert not re.search(r"(src|href)=\"(?!data:|#)", text)
 
 
+@pytest.mark.slow
 def test_dollar_signs_in_layer_names_are_no_formulas(page):
     def make(seed):
         torch.manual_seed(seed)

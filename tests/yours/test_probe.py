@@ -12,6 +12,8 @@ from karat.nets.weight_layers import weight_layers
 from karat.yours import ProbeSettings
 from karat.yours.probe.comparison import compared
 
+pytestmark = pytest.mark.slow
+
 TINY = ProbeSettings.tiny()
 
 
@@ -45,7 +47,6 @@ def probed(outside, probes):
 NAMES = ("perceptron", "vgg", "residual", "transformer")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_every_architecture_is_probed(probed, name):
     before, _, found = probed(name)
@@ -83,7 +84,6 @@ def test_every_sentence_follows_from_shown_numbers(probed, name):
             assert any(math.isnan(item.value) for item in asked), sentence.topic
 
 
-@pytest.mark.slow
 def test_nets_are_left_as_they_were(outside):
     before = outside.make(outside.residual, 0).train()
     before.norm.eval()
@@ -138,7 +138,6 @@ def test_tuples_are_read_by_their_first_tensor(probed):
     assert any("the first tensor was taken" in note for note in notes)
 
 
-@pytest.mark.slow
 def test_equal_checkpoints_show_no_change(outside):
     net = outside.make(outside.vgg, 0)
     found = karat.probe(net, net, outside.inputs(outside.vgg), settings=TINY)

@@ -212,6 +212,7 @@ def test_gradient_ascent_lowers_every_margin():
     assert not cell.config.setting().theorem_algorithm
 
 
+@pytest.mark.slow
 def test_scaled_gaussian_clusters_drawn_in_the_span_have_the_same_law():
     """Mean training loss after a few steps over 40 draws: four standard errors, false alarm 1e-4."""
     config = replace(INSIDE, d=400, mu=4.0, lr=0.05, steps=5, n_test=200, evaluations=1)

@@ -13,6 +13,7 @@ from karat.study.experiment import cells
 from karat.study.registry import CHECKS, EXPERIMENTS, get_statement
 
 
+@pytest.mark.slow
 def test_headline_theorem_is_out_of_regime_and_keeps_its_numbers(records) -> None:
     check = CHECKS["benign.thm3.1.3"]
     claim = judge_claim(get_statement(check.claim_id), check, records("benign.boundary"), "tiny")
@@ -120,6 +121,7 @@ def test_every_cluster_law_and_flip_model_runs(cluster: str, flips: str) -> None
     assert 0 <= curves.run(config, torch.Generator().manual_seed(0)).final.clean_error <= 1
 
 
+@pytest.mark.slow
 def test_span_draws_have_the_law_of_input_draws() -> None:
     """Mean squared norms and alignments, 200 draws each: six standard errors, a false alarm once in 10^8."""
     found = {}

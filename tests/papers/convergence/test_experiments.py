@@ -41,6 +41,7 @@ def test_enclosures_of_both_balls_are_consistent(records):
         assert moved <= config.C0 * (1 + 1e-4)
 
 
+@pytest.mark.slow
 def test_paired_starts_have_no_gradient_and_unpaired_ones_have_root_half_d(records):
     for run in read_runs(VS_LAZY, records(VS_LAZY.name)):
         if run.config.start == "paired":

@@ -173,6 +173,7 @@ def test_movement_and_printed_radii_are_recorded(records):
         assert result.robust_certified_at_hold >= result.robust.certified  # a smaller radius
 
 
+@pytest.mark.slow
 def test_only_a_start_from_pure_features_is_attacked_itself(records):
     pure, random = (read_runs(e, records(e.name))[0].result for e in (LINF, L2))
     assert pure.start is not None

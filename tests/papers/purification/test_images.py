@@ -71,6 +71,7 @@ def test_layers_that_are_not_there_are_refused():
         FREEZING.run(config, _generator())
 
 
+@pytest.mark.slow
 def test_a_cell_resumed_from_its_checkpoints_gives_the_same_values(tmp_path, monkeypatch):
     """The second run finds all stages finished; wiping one stage makes it train that one again."""
     config = replace(TINY, n=64, clean_epochs=1, test=20, attacked=10)

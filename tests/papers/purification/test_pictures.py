@@ -74,6 +74,7 @@ def test_densities_hold_one_number_per_image_and_rank_noise_above_a_wave():
     assert means["noise"]["pca"].participation == pytest.approx(66 / 3)
 
 
+@pytest.mark.slow
 def test_codes_are_counted_per_target_and_rebuilt_pictures_keep_their_mean_colour():
     images = torch.rand(3, 1, 6, 6, generator=generator())
     deltas = {"clean_delta": torch.randn(3, 1, 6, 6, generator=generator())}

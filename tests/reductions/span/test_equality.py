@@ -169,6 +169,7 @@ def test_weights_need_not_be_kept() -> None:
         _ = lean.net
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("momentum", [0.0, 0.9])
 def test_tracked_points_and_products_follow_momentum(momentum: float) -> None:
     case = Case(momentum=momentum, decay=0.1, lr=0.05, m=20, n=12, d=60)

@@ -133,6 +133,7 @@ def test_fresh_gaussian_points_respect_repeated_neurons() -> None:
     torch.testing.assert_close(P[:, :3], P[:, 3:], rtol=0, atol=1e-6)
 
 
+@pytest.mark.slow
 def test_errors_without_weights_have_the_law_of_errors_with_them() -> None:
     """One trained net, clean and robust accuracy on 20,000 points each way, at 5 standard errors."""
     generator = torch.Generator().manual_seed(21)
