@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
 
-.PHONY: reproduce test test-fast install bench clean
+.PHONY: reproduce test test-fast coverage install bench clean
 
 reproduce: $(STAMP)
 	$(BIN)/karat reproduce --scale quick --out report
@@ -16,6 +16,9 @@ test: $(STAMP)
 
 test-fast: $(STAMP)
 	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist worksteal -m "not slow"
+
+coverage: $(STAMP)
+	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist worksteal -m "not slow" --cov --cov-report=term --cov-report=html
 
 install: $(STAMP)
 
@@ -30,4 +33,4 @@ bench: $(STAMP)
 	for name in attacks flips adversarial_training sweeps certificates certified_cells soundness; do $(BIN)/karat bench $$name || exit 1; done
 
 clean:
-	rm -rf .venv report .pytest_cache .mypy_cache .ruff_cache
+	rm -rf .venv report htmlcov .coverage .pytest_cache .mypy_cache .ruff_cache
