@@ -163,7 +163,7 @@ def _rising(middle: Callable[[int], float]) -> list[TrainedRun]:
     )
 
 
-_SMALL = {"m": 200, "n": 100, "n_test": 100}
+_SMALL = {"m": 100, "n": 40, "n_test": 60}
 
 CHECKS = (
     Check(
