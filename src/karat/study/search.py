@@ -21,7 +21,7 @@ STARTS, DESCENTS, ROUNDS = 600, 4, 4
 """Random starts, how many of the best and of the others are followed, and how often choices and numbers take
 turns."""
 
-POLISHED, STEPS = 2, 600
+POLISHED, STEPS = 3, 600
 """How many of the ends are improved by small steps, and how many settings each size of step looks at."""
 
 FIRST_REACH, LAST_REACH, NEAR = math.log(1000.0), 1e-3, 1.1
@@ -135,11 +135,10 @@ class Search:
             if self.generator.random() < 0.5:
                 factor = 10.0 ** self.generator.uniform(-scale, scale)
                 value = axis.times(getattr(config, axis.name), factor)
-                if axis.choices and (value is None or self.generator.random() < 0.2):
-                    value = axis.choices[self.generator.integers(len(axis.choices))]
+                if value is not None:
                     values[axis.name] = value
-                elif value is not None:
-                    values[axis.name] = value
+                elif axis.choices:
+                    values[axis.name] = axis.choices[self.generator.integers(len(axis.choices))]
         return changed(config, values)
 
     def cheapest(self, own: Sequence[Point]) -> Point:
@@ -149,7 +148,7 @@ class Search:
             own: settings of the preset.
         """
         first = sorted(own, key=order)[:3]
-        if not self.axes or all(point.inside for point in own):
+        if not self.axes or first[0].inside:  # the preset has a setting inside: nothing to look for
             return first[0]
         configs = (self.random(first[i % len(first)].config, self.axes) for i in range(STARTS))
         looks = (self.look(config) for config in configs if config is not None)
@@ -158,8 +157,11 @@ class Search:
         spread = starts[: 2 * DESCENTS : 2] + starts[:: max(1, len(starts) // DESCENTS)]
         ends = sorted((self.descend(start) for start in (*first, *spread)), key=order)
         base = first[0].config
-        polished = (self.simplified(self.polished(end, base), base) for end in ends[:POLISHED])
-        return self.settled(min(polished, key=order), base)
+        reached = [self.simplified(self.polished(end, base), base) for end in ends[:POLISHED]]
+        best = min(reached, key=order)
+        # Of answers that cost about the same, the one that is told in the fewest words.
+        as_good = [p for p in reached if p.missed <= best.missed and p.weight <= WORTH * best.weight]
+        return self.settled(min(as_good, key=lambda point: _differences(point.config, base)), base)
 
     def smaller(self, point: Point) -> Point:
         """A cheaper setting inside, with sizes below those of the preset as well.
@@ -186,17 +188,29 @@ class Search:
         return point
 
     def choose(self, point: Point) -> Point:
-        """The best of all choices, axis by axis."""
+        """The best of all choices, axis by axis; numbers become zero only where that is a hypothesis."""
         for axis in self.axes:
-            steps = [self.moved(point, {axis: ("to", value)}) for value in axis.choices]
-            point = min([point, *(step for step in steps if step is not None)], key=order)
+            for value in axis.choices:
+                step, number = (
+                    self.moved(point, {axis: ("to", value)}),
+                    _is_number(getattr(point.config, axis.name)),
+                )
+                needed = step is not None and (not number or _plain_unmet(step) < _plain_unmet(point))
+                if step is not None and needed and order(step) < order(point):
+                    point = step
         return point
 
-    def slide(self, point: Point, *, grow: bool) -> Point:
-        """Follow the linear programs of `karat.study.slopes`, in steps that shrink when they fail."""
+    def slide(self, point: Point, *, grow: bool, held: Axis | None = None) -> Point:
+        """Follow the linear programs of `karat.study.slopes`, in steps that shrink when they fail.
+
+        Args:
+            point: where to start.
+            grow: whether whole numbers may only grow.
+            held: a setting that stays.
+        """
         reach, slopes = FIRST_REACH, None
         while reach > LAST_REACH:
-            slopes = slopes or Slopes.at(point, self.neighbours(point))
+            slopes = slopes or Slopes.at(point, self.neighbours(point, held))
             for room in ROOMS:
                 factors = slopes.best_step(reach, room, grow=grow)
                 step = self.moved(point, {axis: ("times", factor) for axis, factor in factors.items()})
@@ -206,10 +220,10 @@ class Search:
             reach /= 3
         return point
 
-    def neighbours(self, point: Point) -> dict[Axis, Point]:
+    def neighbours(self, point: Point, held: Axis | None) -> dict[Axis, Point]:
         """For every number a setting in which it is a little larger, or smaller where it cannot grow."""
         found = {}
-        for axis in self.axes:
+        for axis in (axis for axis in self.axes if axis != held):
             now = getattr(point.config, axis.name)
             values = [now + 1, now - 1] if axis.whole and isinstance(now, int) and 0 < now < 20 else []
             values += [axis.times(now, factor) for factor in (NEAR, 1 / NEAR)] if axis.number else []
@@ -276,29 +290,35 @@ class Search:
                     yield {name: size}
 
     def settled(self, point: Point, base: Any) -> Point:
-        """The same with the smallest whole numbers that are as good, where one of them was raised."""
+        """The same with the smallest whole numbers that are as good, where they were raised."""
         for axis in self.every if point.inside else ():
-            now, before = (getattr(config, axis.name) for config in (point.config, base))
-            if axis.whole and isinstance(now, int) and isinstance(before, int) and before < now:
-                low = before
-                while now - low > 1:
-                    middle = (low + now) // 2
-                    step = self._looked_at(point.config, {axis.name: middle})
-                    if step is not None and step.inside and step.weight <= point.weight:
-                        point, now = step, getattr(step.config, axis.name)
-                    else:
-                        low = middle
+            low, now = (getattr(config, axis.name) for config in (base, point.config))
+            while type(low) is type(now) is int and now - low > 1:
+                middle = (low + now) // 2
+                step = self._looked_at(point.config, {axis.name: middle})
+                # A config that wants even numbers may have raised the middle to where we were.
+                if (
+                    step
+                    and step.inside
+                    and step.weight <= point.weight
+                    and getattr(step.config, axis.name) < now
+                ):
+                    point, now = step, getattr(step.config, axis.name)
+                else:
+                    low = middle
         return point
 
     def simplified(self, point: Point, base: Any) -> Point:
-        """The same with settings put back to the preset's where that costs nothing."""
-        for axis in self.axes:
+        """The same with settings put back to the preset's where others can make up for it at little cost."""
+        for axis in self.axes if point.inside else ():
             value = getattr(base, axis.name)
-            if value != getattr(point.config, axis.name):
-                config = changed(point.config, {axis.name: value})
-                back = None if config is None else self.look(config)
-                if back is not None and (back.missed, back.weight) <= (point.missed, WORTH * point.weight):
-                    point = back
+            if value == getattr(point.config, axis.name):
+                continue
+            back = self._looked_at(point.config, {axis.name: value})
+            if back is not None and not back.inside:
+                back = self.slide(back, grow=True, held=axis)
+            if back is not None and back.inside and back.weight <= WORTH * point.weight:
+                point = back
         return point
 
 
@@ -320,6 +340,15 @@ def moves(axes: Sequence[Axis], factor: float) -> Iterator[dict[Axis, tuple[str,
                     yield {first: ("times", by), second: ("times", by**exponent)}
 
 
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
 def _plain_unmet(point: Point) -> int:
     """How many hypotheses without numbers are unmet."""
     return sum(condition.status == "unmet" and condition.value is None for condition in point.conditions)
+
+
+def _differences(config: Any, base: Any) -> int:
+    """How many settings differ."""
+    return sum(getattr(config, name) != getattr(base, name) for name in hints(config))
