@@ -65,7 +65,7 @@ def random_search(answer: Regime, count: int, seed: int = 0) -> tuple[int, float
     )
     base = [point.config for point in answer.here]
     axes = axes_of(base[0], answer.fixed)
-    inside, cheapest, fewest, best = 0, math.inf, math.inf, base[0]
+    inside, cheapest, fewest, best = 0, math.inf, (math.inf, math.inf), base[0]
     for index in range(count):
         start = best if index % 2 else base[index // 2 % len(base)]
         some = [axis for axis in axes if generator.random() < generator.choice([0.1, 0.3, 0.6])]
@@ -75,8 +75,8 @@ def random_search(answer: Regime, count: int, seed: int = 0) -> tuple[int, float
             seconds = law(config)
         except (ValueError, TypeError, ArithmeticError):
             continue
-        if unmet <= fewest:
-            fewest, best = unmet, config
+        if (unmet, seconds) <= fewest:
+            fewest, best = (unmet, seconds), config
         if unmet == 0:
             inside, cheapest = inside + 1, min(cheapest, seconds)
     return inside, cheapest

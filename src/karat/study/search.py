@@ -24,13 +24,16 @@ turns."""
 POLISHED, STEPS = 3, 600
 """How many of the ends are improved by small steps, and how many settings each size of step looks at."""
 
-FIRST_REACH, LAST_REACH, NEAR = math.log(1000.0), 1e-3, 1.1
+FIRST_REACH, LAST_REACH, NEAR = math.log(1000.0), 1e-2, 1.1
 """Largest and smallest step of a logarithm, and by which factor slopes are measured."""
 
 ROOMS = (0.3, 0.03, 1e-3)
 """How far inside the hypotheses steps aim, in logarithms."""
 
-WORTH = 1.5
+SQUEEZES = (0.9, 0.98, 1.0)
+"""By which factors whole numbers are made smaller at last; 1 stands for one less."""
+
+WORTH = 1.05
 """A setting is changed only if that saves this factor of the cost."""
 
 FACTORS = (2.0, 1.25, 1.05, 1.01, 1.002)
@@ -157,7 +160,7 @@ class Search:
         spread = starts[: 2 * DESCENTS : 2] + starts[:: max(1, len(starts) // DESCENTS)]
         ends = sorted((self.descend(start) for start in (*first, *spread)), key=order)
         base = first[0].config
-        reached = [self.simplified(self.polished(end, base), base) for end in ends[:POLISHED]]
+        reached = [self.simplified(self.squeezed(self.polished(end, base)), base) for end in ends[:POLISHED]]
         best = min(reached, key=order)
         # Of answers that cost about the same, the one that is told in the fewest words.
         as_good = [p for p in reached if p.missed <= best.missed and p.weight <= WORTH * best.weight]
@@ -171,7 +174,7 @@ class Search:
         """
         self.least = {}
         base, start = point.config, self.look(point.config) or point
-        return self.settled(self.simplified(self.polished(self.descend(start), base), base), base)
+        return self.settled(self.squeezed(self.polished(self.descend(start), base)), base)
 
     def descend(self, point: Point) -> Point:
         """Other choices, then other numbers, as long as they help.
@@ -308,8 +311,22 @@ class Search:
                     low = middle
         return point
 
+    def squeezed(self, point: Point) -> Point:
+        """The same with smaller whole numbers, for which the other settings make up."""
+        for axis in [axis for axis in self.axes if axis.whole] if point.inside else ():
+            for factor in SQUEEZES:
+                now = getattr(point.config, axis.name)
+                while type(now) is int and (value := min(now - 1, round(now * factor))) >= 1:
+                    step = self._looked_at(point.config, {axis.name: value})
+                    step = step and self.slide(step, grow=True, held=axis)
+                    if step is None or order(step) >= order(point):
+                        break
+                    point, now = step, getattr(step.config, axis.name)
+        return point
+
     def simplified(self, point: Point, base: Any) -> Point:
         """The same with settings put back to the preset's where others can make up for it at little cost."""
+        most = WORTH * point.weight
         for axis in self.axes if point.inside else ():
             value = getattr(base, axis.name)
             if value == getattr(point.config, axis.name):
@@ -317,7 +334,7 @@ class Search:
             back = self._looked_at(point.config, {axis.name: value})
             if back is not None and not back.inside:
                 back = self.slide(back, grow=True, held=axis)
-            if back is not None and back.inside and back.weight <= WORTH * point.weight:
+            if back is not None and back.inside and back.weight <= most:
                 point = back
         return point
 
