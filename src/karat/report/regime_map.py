@@ -73,9 +73,14 @@ def _figure(
     most = max(1, int(count.max() if count.count() else 1))
     # One pale colour per number of unmet hypotheses; white is inside, grey what no run can have.
     colours = ListedColormap(["white", *matplotlib.colormaps["YlOrRd"](np.linspace(0.1, 0.6, most))])
-    colours.set_bad("lightgrey")
     image = ax.pcolormesh(
-        values[x], values[y], count, cmap=colours, vmin=-0.5, vmax=most + 0.5, shading="nearest"
+        values[x],
+        values[y],
+        count,
+        cmap=colours.with_extremes(bad="lightgrey"),
+        vmin=-0.5,
+        vmax=most + 0.5,
+        shading="nearest",
     )
     figure.colorbar(image, ax=ax, label="unmet hypotheses", ticks=range(most + 1))
     for index, (name, table) in enumerate(unmet.items()):

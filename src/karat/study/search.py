@@ -21,16 +21,19 @@ STARTS, DESCENTS, ROUNDS = 600, 4, 4
 """Random starts, how many of the best and of the others are followed, and how often choices and numbers take
 turns."""
 
-POLISHED, STEPS = 2, 600
+POLISHED, STEPS = 3, 600
 """How many of the ends are improved by small steps, and how many settings each size of step looks at."""
 
-FIRST_REACH, LAST_REACH, NEAR = math.log(1000.0), 1e-3, 1.1
+FIRST_REACH, LAST_REACH, NEAR = math.log(1000.0), 1e-2, 1.1
 """Largest and smallest step of a logarithm, and by which factor slopes are measured."""
 
 ROOMS = (0.3, 0.03, 1e-3)
 """How far inside the hypotheses steps aim, in logarithms."""
 
-WORTH = 1.5
+SQUEEZES = (0.9, 0.98, 1.0)
+"""By which factors whole numbers are made smaller at last; 1 stands for one less."""
+
+WORTH = 1.05
 """A setting is changed only if that saves this factor of the cost."""
 
 FACTORS = (2.0, 1.25, 1.05, 1.01, 1.002)
@@ -135,11 +138,10 @@ class Search:
             if self.generator.random() < 0.5:
                 factor = 10.0 ** self.generator.uniform(-scale, scale)
                 value = axis.times(getattr(config, axis.name), factor)
-                if axis.choices and (value is None or self.generator.random() < 0.2):
-                    value = axis.choices[self.generator.integers(len(axis.choices))]
+                if value is not None:
                     values[axis.name] = value
-                elif value is not None:
-                    values[axis.name] = value
+                elif axis.choices:
+                    values[axis.name] = axis.choices[self.generator.integers(len(axis.choices))]
         return changed(config, values)
 
     def cheapest(self, own: Sequence[Point]) -> Point:
@@ -149,7 +151,7 @@ class Search:
             own: settings of the preset.
         """
         first = sorted(own, key=order)[:3]
-        if not self.axes or all(point.inside for point in own):
+        if not self.axes or first[0].inside:  # the preset has a setting inside: nothing to look for
             return first[0]
         configs = (self.random(first[i % len(first)].config, self.axes) for i in range(STARTS))
         looks = (self.look(config) for config in configs if config is not None)
@@ -158,8 +160,11 @@ class Search:
         spread = starts[: 2 * DESCENTS : 2] + starts[:: max(1, len(starts) // DESCENTS)]
         ends = sorted((self.descend(start) for start in (*first, *spread)), key=order)
         base = first[0].config
-        polished = (self.simplified(self.polished(end, base), base) for end in ends[:POLISHED])
-        return self.settled(min(polished, key=order), base)
+        reached = [self.simplified(self.squeezed(self.polished(end, base)), base) for end in ends[:POLISHED]]
+        best = min(reached, key=order)
+        # Of answers that cost about the same, the one that is told in the fewest words.
+        as_good = [p for p in reached if p.missed <= best.missed and p.weight <= WORTH * best.weight]
+        return self.settled(min(as_good, key=lambda point: _differences(point.config, base)), base)
 
     def smaller(self, point: Point) -> Point:
         """A cheaper setting inside, with sizes below those of the preset as well.
@@ -169,7 +174,7 @@ class Search:
         """
         self.least = {}
         base, start = point.config, self.look(point.config) or point
-        return self.settled(self.simplified(self.polished(self.descend(start), base), base), base)
+        return self.settled(self.squeezed(self.polished(self.descend(start), base)), base)
 
     def descend(self, point: Point) -> Point:
         """Other choices, then other numbers, as long as they help.
@@ -186,17 +191,29 @@ class Search:
         return point
 
     def choose(self, point: Point) -> Point:
-        """The best of all choices, axis by axis."""
+        """The best of all choices, axis by axis; numbers become zero only where that is a hypothesis."""
         for axis in self.axes:
-            steps = [self.moved(point, {axis: ("to", value)}) for value in axis.choices]
-            point = min([point, *(step for step in steps if step is not None)], key=order)
+            for value in axis.choices:
+                step, number = (
+                    self.moved(point, {axis: ("to", value)}),
+                    _is_number(getattr(point.config, axis.name)),
+                )
+                needed = step is not None and (not number or _plain_unmet(step) < _plain_unmet(point))
+                if step is not None and needed and order(step) < order(point):
+                    point = step
         return point
 
-    def slide(self, point: Point, *, grow: bool) -> Point:
-        """Follow the linear programs of `karat.study.slopes`, in steps that shrink when they fail."""
+    def slide(self, point: Point, *, grow: bool, held: Axis | None = None) -> Point:
+        """Follow the linear programs of `karat.study.slopes`, in steps that shrink when they fail.
+
+        Args:
+            point: where to start.
+            grow: whether whole numbers may only grow.
+            held: a setting that stays.
+        """
         reach, slopes = FIRST_REACH, None
         while reach > LAST_REACH:
-            slopes = slopes or Slopes.at(point, self.neighbours(point))
+            slopes = slopes or Slopes.at(point, self.neighbours(point, held))
             for room in ROOMS:
                 factors = slopes.best_step(reach, room, grow=grow)
                 step = self.moved(point, {axis: ("times", factor) for axis, factor in factors.items()})
@@ -206,10 +223,10 @@ class Search:
             reach /= 3
         return point
 
-    def neighbours(self, point: Point) -> dict[Axis, Point]:
+    def neighbours(self, point: Point, held: Axis | None) -> dict[Axis, Point]:
         """For every number a setting in which it is a little larger, or smaller where it cannot grow."""
         found = {}
-        for axis in self.axes:
+        for axis in (axis for axis in self.axes if axis != held):
             now = getattr(point.config, axis.name)
             values = [now + 1, now - 1] if axis.whole and isinstance(now, int) and 0 < now < 20 else []
             values += [axis.times(now, factor) for factor in (NEAR, 1 / NEAR)] if axis.number else []
@@ -276,29 +293,49 @@ class Search:
                     yield {name: size}
 
     def settled(self, point: Point, base: Any) -> Point:
-        """The same with the smallest whole numbers that are as good, where one of them was raised."""
+        """The same with the smallest whole numbers that are as good, where they were raised."""
         for axis in self.every if point.inside else ():
-            now, before = (getattr(config, axis.name) for config in (point.config, base))
-            if axis.whole and isinstance(now, int) and isinstance(before, int) and before < now:
-                low = before
-                while now - low > 1:
-                    middle = (low + now) // 2
-                    step = self._looked_at(point.config, {axis.name: middle})
-                    if step is not None and step.inside and step.weight <= point.weight:
-                        point, now = step, getattr(step.config, axis.name)
-                    else:
-                        low = middle
+            low, now = (getattr(config, axis.name) for config in (base, point.config))
+            while type(low) is type(now) is int and now - low > 1:
+                middle = (low + now) // 2
+                step = self._looked_at(point.config, {axis.name: middle})
+                # A config that wants even numbers may have raised the middle to where we were.
+                if (
+                    step
+                    and step.inside
+                    and step.weight <= point.weight
+                    and getattr(step.config, axis.name) < now
+                ):
+                    point, now = step, getattr(step.config, axis.name)
+                else:
+                    low = middle
+        return point
+
+    def squeezed(self, point: Point) -> Point:
+        """The same with smaller whole numbers, for which the other settings make up."""
+        for axis in [axis for axis in self.axes if axis.whole] if point.inside else ():
+            for factor in SQUEEZES:
+                now = getattr(point.config, axis.name)
+                while type(now) is int and (value := min(now - 1, round(now * factor))) >= 1:
+                    step = self._looked_at(point.config, {axis.name: value})
+                    step = step and self.slide(step, grow=True, held=axis)
+                    if step is None or order(step) >= order(point):
+                        break
+                    point, now = step, getattr(step.config, axis.name)
         return point
 
     def simplified(self, point: Point, base: Any) -> Point:
-        """The same with settings put back to the preset's where that costs nothing."""
-        for axis in self.axes:
+        """The same with settings put back to the preset's where others can make up for it at little cost."""
+        most = WORTH * point.weight
+        for axis in self.axes if point.inside else ():
             value = getattr(base, axis.name)
-            if value != getattr(point.config, axis.name):
-                config = changed(point.config, {axis.name: value})
-                back = None if config is None else self.look(config)
-                if back is not None and (back.missed, back.weight) <= (point.missed, WORTH * point.weight):
-                    point = back
+            if value == getattr(point.config, axis.name):
+                continue
+            back = self._looked_at(point.config, {axis.name: value})
+            if back is not None and not back.inside:
+                back = self.slide(back, grow=True, held=axis)
+            if back is not None and back.inside and back.weight <= most:
+                point = back
         return point
 
 
@@ -320,6 +357,15 @@ def moves(axes: Sequence[Axis], factor: float) -> Iterator[dict[Axis, tuple[str,
                     yield {first: ("times", by), second: ("times", by**exponent)}
 
 
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
 def _plain_unmet(point: Point) -> int:
     """How many hypotheses without numbers are unmet."""
     return sum(condition.status == "unmet" and condition.value is None for condition in point.conditions)
+
+
+def _differences(config: Any, base: Any) -> int:
+    """How many settings differ."""
+    return sum(getattr(config, name) != getattr(base, name) for name in hints(config))

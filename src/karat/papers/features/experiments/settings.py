@@ -145,6 +145,8 @@ class LearningConfig:
         owner = type(self).__name__
         if self.k > self.D:
             raise ValueError(f"`k` of `{owner}` must be at most `D` = {self.D}, got {self.k}.")
+        if self.k > 1000:  # beyond, binomial coefficients are too large for double precision
+            raise ValueError(f"`k` of `{owner}` must be at most 1000, got {self.k}.")
         if self.task != "hidden":
             self.law(torch.Generator())  # its own checks: of k, low, high and the probabilities
         elif 2 * self.codes_per_label > 2**self.k:
