@@ -263,6 +263,11 @@ class Search:
 
         Where the config refuses it, or it breaks a hypothesis without numbers, another size that must be as
         large as one that grew is raised with it: orthonormal patterns need d >= D.
+
+        Args:
+            point: the setting before.
+            move: axis -> ("to", a value) or ("times", a factor).
+            pace: whether other sizes may be raised with it.
         """
         values = {}
         for axis, (how, by) in move.items():
