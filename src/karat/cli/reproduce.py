@@ -2,7 +2,7 @@
 
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -163,22 +163,35 @@ def _progress(
     planned: "Mapping[str, Sequence[Cell]]", scale: str, store: "Store", engine: "Engine", fresh: bool
 ) -> "RichProgress":
     """Say what the cells to come cost by the presets' own rough times; the time left counts by these."""
-    from karat.study.registry import find_experiment
-
-    each = {name: find_experiment(name).preset(scale).cell_seconds for name in planned}
-    missing = {name: len(cells if fresh else store.missing(cells)) for name, cells in planned.items()}
-    seconds = sum(each[name] * count for name, count in missing.items())
+    price = {key: seconds for name, group in planned.items() for key, seconds in _prices(name, group, scale)}
+    every = [cell for group in planned.values() for cell in group]
+    missing = every if fresh else store.missing(every)
+    seconds = sum(price[cell.key] for cell in missing)
     workers = getattr(engine, "workers", 1)
     progress = bar()
     if seconds:
         spans = [timedelta(seconds=max(1, round(s))) for s in (seconds, seconds / max(workers, 1))]
         print(
-            f"karat: {sum(missing.values())} cells to go: roughly {spans[0]} of CPU time, "
+            f"karat: {len(missing)} cells to go: roughly {spans[0]} of CPU time, "
             f"{spans[1]} on {workers} workers.",
             file=sys.stderr,
         )
-        progress.expect(lambda record: each[record.experiment], seconds)
+        progress.expect(lambda record: price[record.key], seconds)
     return progress
+
+
+def _prices(name: str, group: "Sequence[Cell]", scale: str) -> "Iterator[tuple[tuple[str, str, int], float]]":
+    """The rough time of each cell: the preset's, and less for a control whose settings ask for less work."""
+    from karat.study.experiment import cells
+    from karat.study.registry import find_experiment
+    from karat.study.search import cost_of
+
+    experiment = find_experiment(name)
+    usual = experiment.preset(scale).cell_seconds
+    own = {cell.config_hash: cell.config for cell in cells(experiment, scale, 1)}
+    law = cost_of(experiment, list(own.values()), usual)
+    for cell in group:
+        yield cell.key, usual if cell.config_hash in own else min(usual, law(cell.config))
 
 
 def report(
