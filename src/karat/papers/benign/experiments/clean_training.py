@@ -50,7 +50,7 @@ CLEAN_TRAINING = Experiment(
         "tiny": Preset(
             config=replace(TINY_SIZE, flip_rate=0.0, test_ratio=0.25), grid=_GRID, seeds=2, cell_seconds=0.1
         ),
-        "quick": Preset(config=_BASE, grid=_GRID, seeds=3, cell_seconds=2),
+        "quick": Preset(config=_BASE, grid=_GRID, seeds=3, cell_seconds=1.1),
         "full": Preset(
             config=replace(_BASE, m=1000, steps=1000),
             grid={**_GRID, "n": (100, 400, 1600), "d": (100, 400, 1600)},

@@ -80,7 +80,7 @@ FIG2 = Experiment(
             config=_config("pytorch", d=1000, m=250, mu=5.0, steps=400, n_test=1000, evaluations=9),
             points=_FIG2_POINTS,
             seeds=3,
-            cell_seconds=1.2,
+            cell_seconds=0.5,
         ),
         "full": Preset(
             config=_config("pytorch", d=1000, m=1000, mu=5.0, steps=1000),

@@ -152,7 +152,7 @@ CAPACITY = Experiment(
             cell_seconds=0.3,
         ),
         "quick": Preset(
-            config=BASE, grid={"d": (2, 4, 8, 16), "share": (0.0, 0.8)}, seeds=3, cell_seconds=1.4
+            config=BASE, grid={"d": (2, 4, 8, 16), "share": (0.0, 0.8)}, seeds=3, cell_seconds=0.7
         ),
         "full": Preset(
             config=replace(

@@ -244,7 +244,7 @@ THM41 = Experiment(
             config=replace(BASE, steps=600),
             grid={"m": (32, 64, 128), "depth": (1, 2, 3)},
             seeds=3,
-            cell_seconds=0.9,
+            cell_seconds=0.4,
         ),
         "full": Preset(
             config=replace(BASE, n=10, K=12, steps=3000),

@@ -136,7 +136,7 @@ EXIT = Experiment(
             config=TwoLayerConfig(m=512, R=1.0, n=6, K=6, lr=0.05, steps=680, activation="smooth_leaky_relu"),
             grid={"R": (0.5, 1.0), "attack": ("worst", "random")},
             seeds=3,
-            cell_seconds=0.6,
+            cell_seconds=0.4,
         ),
         "full": Preset(
             config=TwoLayerConfig(m=2048, R=1.0, lr=0.05, steps=1400),

@@ -67,7 +67,7 @@ PATTERNS = Experiment(
             config=PatternsConfig(m=4096),
             grid={"m": (2**12, 2**14, 2**16, 2**18, 2**20)},
             seeds=5,
-            cell_seconds=0.1,
+            cell_seconds=0.03,
         ),
         "full": Preset(
             config=PatternsConfig(m=4096),

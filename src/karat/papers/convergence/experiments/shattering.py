@@ -212,7 +212,7 @@ SHATTERING = Experiment(
             config=ShatteringConfig(d=4, labellings=120),
             grid={"d": (2, 4, 8, 16, 32), "printed": (False, True)},
             seeds=3,
-            cell_seconds=0.2,
+            cell_seconds=0.06,
         ),
         "full": Preset(
             config=ShatteringConfig(d=4, clusters=16, labellings=2000),

@@ -240,7 +240,7 @@ VS_LAZY = Experiment(
             config=BASE,
             points=_design((1.0, 2.0, 4.0, 8.0, 16.0, 32.0), (1.0, 4.0, 16.0), (10, 14, 20, 28), 10),
             seeds=3,
-            cell_seconds=1.1,
+            cell_seconds=0.5,
         ),
         "full": Preset(
             config=replace(BASE, m=4000, n=200, n_test=400, steps=400, rounds=4, polish=100, attack_steps=60),

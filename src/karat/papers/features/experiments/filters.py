@@ -231,7 +231,7 @@ FIG20 = Experiment(
             seeds=2,
             cell_seconds=1,
         ),
-        "quick": Preset(config=_BASE, seeds=1, cell_seconds=8),
+        "quick": Preset(config=_BASE, seeds=1, cell_seconds=1.9),
         "full": Preset(
             config=replace(_BASE, n=10_000, epochs=20, batch_size=100, side=None),
             grid={"m": (128, 256)},

@@ -25,7 +25,7 @@ RADIUS = Experiment(
             config=BASE,
             points=tuple({"side": side, "c": c} for side in (5, 7, 10, 14, 28) for c in _C if c < side),
             seeds=3,
-            cell_seconds=0.6,
+            cell_seconds=0.3,
         ),
         "full": Preset(
             config=replace(
@@ -65,7 +65,7 @@ MOVEMENT = Experiment(
             # 15 and 27.5 lie on both sides of the printed 25, one well below, one slightly above.
             grid={"m": (40, 160, 640), "C0": (8.0, 15.0, 20.0, 27.5)},
             seeds=4,
-            cell_seconds=0.7,
+            cell_seconds=0.2,
         ),
         "full": Preset(
             config=replace(BASE, c=5.6, n=400, n_test=400, epochs=60, attack_steps=40, test_steps=100),
@@ -91,7 +91,7 @@ BEYOND = Experiment(
             points=tuple({"side": side, "c": c} for side, c in ((5, 2.0), (10, 3.5), (28, 3.5))),
             grid={"C0": (10.0, math.inf)},
             seeds=6,
-            cell_seconds=0.7,
+            cell_seconds=0.4,
         ),
         "full": Preset(
             config=replace(BASE, c=3.5, n=400, n_test=400, epochs=60, attack_steps=40, test_steps=100),

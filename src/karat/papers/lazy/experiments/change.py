@@ -104,7 +104,7 @@ CHANGE = Experiment(
             config=ChangeConfig(d=9, m=196, points=2), points=_window((9, 16, 25)), seeds=2, cell_seconds=0.1
         ),
         "quick": Preset(
-            config=ChangeConfig(d=16, m=777), points=_window((16, 25, 36, 64)), seeds=3, cell_seconds=0.5
+            config=ChangeConfig(d=16, m=777), points=_window((16, 25, 36, 64)), seeds=3, cell_seconds=0.05
         ),
         "full": Preset(
             config=ChangeConfig(d=16, m=777, points=10),

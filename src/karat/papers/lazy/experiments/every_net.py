@@ -129,7 +129,7 @@ EVERY_NET = Experiment(
             cell_seconds=0.1,
         ),
         # Radii up to 2/3 of |x|; widths beyond d = 64 would cost minutes as matrices.
-        "quick": Preset(config=_BASE, points=_window((6, 7, 8)), seeds=3, cell_seconds=1.5),
+        "quick": Preset(config=_BASE, points=_window((6, 7, 8)), seeds=3, cell_seconds=0.8),
         "full": Preset(
             config=EveryNetConfig(
                 side=6, m=5432, c=(1.0, 2.0, 3.0, 4.0), draws=50, n_test=200, source=default_source()

@@ -177,7 +177,7 @@ FIG5 = Experiment(
                 *_points((7, 10, 14, 28), m=10_000, C0=(10.0,)),
             ),
             seeds=3,
-            cell_seconds=1.1,
+            cell_seconds=0.5,
         ),
         "full": Preset(
             config=replace(BASE, lr=0.1, batch_size=1, n_test=2000, max_steps=100_000),
@@ -239,7 +239,7 @@ PADDING = Experiment(
             config=replace(BASE, padded_from=7, C0=(10.0, 20.0)),
             grid={"side": (7, 10, 16, 28, 40)},
             seeds=4,
-            cell_seconds=0.6,
+            cell_seconds=0.3,
         ),
         "full": Preset(
             config=replace(BASE, padded_from=7, lr=0.1, C0=(10.0, 20.0), n_test=2000, max_steps=20_000),

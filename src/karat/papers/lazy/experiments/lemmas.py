@@ -342,7 +342,7 @@ LEMMAS = Experiment(
             config=replace(BASE, n_test=16),
             points=({"side": 5}, {"side": 14}, {"side": 28}, {"side": 14, "m": 10_000}),
             seeds=3,
-            cell_seconds=2,
+            cell_seconds=0.9,
         ),
         "full": Preset(
             config=replace(BASE, n_test=400, adversaries=20),

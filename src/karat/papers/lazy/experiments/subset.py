@@ -107,7 +107,7 @@ SUBSET = Experiment(
             config=SubsetConfig(d=100, m=1000),
             grid={"m": (1000, 10_000, 40_000, 1_000_000, 20_000_000)},
             seeds=3,
-            cell_seconds=0.3,
+            cell_seconds=0.1,
         ),
         "full": Preset(
             config=SubsetConfig(d=784, m=1000),

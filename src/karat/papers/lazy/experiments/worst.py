@@ -286,7 +286,7 @@ WIDE = Experiment(
             config=_GRADIENTS_ONLY,
             grid={"m": (1000, 10_000, 100_000)},
             seeds=3,
-            cell_seconds=0.5,
+            cell_seconds=0.8,
         ),
         "full": Preset(
             config=replace(_GRADIENTS_ONLY, points=10, gradients=10),

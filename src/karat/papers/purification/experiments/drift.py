@@ -217,7 +217,7 @@ DRIFT = Experiment(
             config=StepConfig(d=200, k=14, batch=1024),
             points=({"d": 50, "k": 7}, {"d": 100, "k": 9}, {"d": 200, "k": 14}),
             seeds=3,
-            cell_seconds=4,
+            cell_seconds=2.3,
         ),
         "full": Preset(
             config=StepConfig(d=200, k=14),

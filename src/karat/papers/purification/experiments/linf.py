@@ -50,7 +50,7 @@ LINF = Experiment(
             config=L_INF_RANDOM,
             points=({"d": 200, "k": 14, **_pure}, {"d": 100, "k": 9}),
             seeds=3,
-            cell_seconds=8,
+            cell_seconds=4.7,
         ),
         "full": Preset(
             config=L_INF_RANDOM,

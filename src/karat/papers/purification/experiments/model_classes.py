@@ -212,7 +212,7 @@ MODEL_CLASSES = Experiment(
             seeds=2,
             cell_seconds=2,
         ),
-        "quick": Preset(config=BASE, seeds=3, cell_seconds=16),
+        "quick": Preset(config=BASE, seeds=3, cell_seconds=7.8),
         "full": Preset(
             config=replace(BASE, model_steps=1000, inner=5, n_attack=1000),
             points=(

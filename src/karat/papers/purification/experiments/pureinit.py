@@ -130,7 +130,7 @@ PUREINIT = Experiment(
             seeds=2,
             cell_seconds=0.5,
         ),
-        "quick": Preset(config=replace(L_INF_PURE, n_attack=500, pgd_steps=15), seeds=3, cell_seconds=4),
+        "quick": Preset(config=replace(L_INF_PURE, n_attack=500, pgd_steps=15), seeds=3, cell_seconds=2.1),
         "full": Preset(
             config=replace(L_INF_PURE, n_attack=1000, pgd_steps=30),
             points=(

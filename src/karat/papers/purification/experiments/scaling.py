@@ -99,7 +99,7 @@ SCALING = Experiment(
                 {"d": 400, "k": 19},
             ),
             seeds=3,
-            cell_seconds=3,
+            cell_seconds=1.1,
         ),
         "full": Preset(
             config=replace(BASE, step=0.06, clean_steps=1400, batch=2048),

@@ -106,7 +106,7 @@ TRANSFER = Experiment(
             seeds=2,
             cell_seconds=1,
         ),
-        "quick": Preset(config=TransferConfig(d=200, k=14), seeds=3, cell_seconds=22),
+        "quick": Preset(config=TransferConfig(d=200, k=14), seeds=3, cell_seconds=11),
         "full": Preset(
             config=TransferConfig(d=200, k=14, nets=3),
             points=(

@@ -231,7 +231,7 @@ WEAK_ATTACKERS = Experiment(
         "quick": Preset(
             config=replace(RANDOM_START, d=100, k=9, batch=1024, n_attack=500, pgd_steps=10),
             seeds=3,
-            cell_seconds=12,
+            cell_seconds=3.3,
         ),
         "full": Preset(
             config=RANDOM_START,
