@@ -12,7 +12,7 @@ from karat.study.check import Check
 from karat.study.config import hints
 from karat.study.experiment import Cell, cells
 from karat.study.hypothesis import Entry, collected, conditions_at
-from karat.study.plan import check_cells
+from karat.study.plan import plan_claim
 from karat.study.point import Point, order
 from karat.study.search import Search, cost_of
 from karat.study.sizes import Size, size_asked
@@ -93,8 +93,11 @@ class Regime:
         return f"karat check {self.claim_id} --scale {self.scale}{sets}"
 
     def planned(self) -> list[Cell]:
-        """Return the cells that the command runs for the statement; a ValueError says why there are none."""
-        return check_cells(self.check, self.scale, 1, dict(text.split("=", 1) for text in self.texts))
+        """Return the cells that the command runs for the statement, a seed of each.
+
+        A ValueError says why the statement or its controls cannot run.
+        """
+        return plan_claim(self.check, self.scale, 1, dict(text.split("=", 1) for text in self.texts)).cells
 
 
 def find_regime(

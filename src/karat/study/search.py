@@ -90,6 +90,7 @@ class Search:
         configs = [point.config for point in own]
         whole = [name for name, hint in hints(configs[0]).items() if hint is int]
         self.least = {name: min(getattr(config, name) for config in configs) for name in whole}
+        self.floor = min(point.weight for point in own)
         self.sizes = [name for name in whole if name not in fixed]
         self.every = axes_of(configs[0], fixed)
         self.axes = [axis for axis in self.every if self._matters(axis, configs)]
@@ -97,8 +98,8 @@ class Search:
     def weight(self, config: Any) -> float:
         """Predicted time, not less than with the preset's own sizes."""
         small = {name: least for name, least in self.least.items() if getattr(config, name) < least}
-        grown = changed(config, small) if small else None
-        return self.law(config if grown is None else grown)
+        grown = changed(config, small) if small else config
+        return max(self.law(config), self.floor) if grown is None else self.law(grown)
 
     def _matters(self, axis: Axis, configs: Sequence[Any]) -> bool:
         """Whether any hypothesis looks at a setting, near the preset or at random settings around it."""
@@ -172,7 +173,7 @@ class Search:
         Args:
             point: a setting inside.
         """
-        self.least = {}
+        self.least, self.floor = {}, 0.0
         base, start = point.config, self.look(point.config) or point
         return self.settled(self.squeezed(self.polished(self.descend(start), base)), base)
 
@@ -265,9 +266,9 @@ class Search:
         large as one that grew is raised with it: orthonormal patterns need d >= D.
 
         Args:
-            point: the setting before.
-            move: axis -> ("to", a value) or ("times", a factor).
-            pace: whether other sizes may be raised with it.
+            point: where to start.
+            move: setting -> "to" a value, or "times" a factor.
+            pace: whether another size may be raised.
         """
         values = {}
         for axis, (how, by) in move.items():
@@ -318,10 +319,13 @@ class Search:
 
     def squeezed(self, point: Point) -> Point:
         """The same with smaller whole numbers, for which the other settings make up."""
+        end = self.tried + 5 * STEPS
         for axis in [axis for axis in self.axes if axis.whole] if point.inside else ():
             for factor in SQUEEZES:
                 now = getattr(point.config, axis.name)
-                while type(now) is int and (value := min(now - 1, round(now * factor))) >= 1:
+                while (
+                    self.tried < end and type(now) is int and (value := min(now - 1, round(now * factor))) > 0
+                ):
                     step = self._looked_at(point.config, {axis.name: value})
                     step = step and self.slide(step, grow=True, held=axis)
                     if step is None or order(step) >= order(point):

@@ -21,6 +21,7 @@ from karat.papers.purification.experiments.tickets import TicketsConfig
 from karat.study.experiment import cells
 from karat.study.registry import EXPERIMENTS
 from karat.study.run import Run
+from karat.training.odd.bias import FrozenBias, GrowingBias, RelativeStep, time_of
 
 SMALL = replace(RANDOM_START, d=40, k=10, batch=256, clean_steps=40)
 SAMPLED = [
@@ -196,3 +197,15 @@ def test_tickets_of_signs_are_all_of_one_size():
     )
     assert lucky.surely_lucky_share > 0
     assert (none.ordinary_share, none.lucky_share) == (1.0, 0.0)
+
+
+def test_the_time_of_many_steps_is_known_at_once():
+    step, bias = RelativeStep(size=0.06, share=0.8), GrowingBias(speed=1e-9, stop=1.0)
+    by_hand, threshold = 0.0, 0.01
+    for _ in range(50_000):
+        h = step(threshold)
+        by_hand, threshold = by_hand + h, bias(threshold, h)
+    assert time_of(step, bias, 0.01, 50_000) == pytest.approx(by_hand, rel=1e-4)
+    # At rest the rest is a product, and so far slower schedules end as well.
+    assert time_of(step, FrozenBias(), 1.0, 10**12) == pytest.approx(0.06 * 10**12)
+    assert time_of(step, bias, 1.0, 10**12) == pytest.approx(0.06 * 10**12)

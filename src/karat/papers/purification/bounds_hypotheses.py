@@ -130,10 +130,10 @@ def of_the_lottery(s: TheoremSetting) -> list[Condition]:
     Ref: purification, Lemma B.2; purification, Thm C.1
     """
     found = of_the_algorithm(s)
-    if s.c0 <= 0:
-        return [*found, is_so("Sec 4: m = d^(1 + c0) neurons with c0 > 0", False)]
     if not s.random_start:
         return found
+    if s.c0 <= 0:
+        return [*found, is_so("Sec 4: m = d^(1 + c0) neurons with c0 > 0", False)]
     sure = ticket_counts(s.d, s.m, s.c0, GAMMA).sure
     return [
         *found,

@@ -5,6 +5,7 @@ The threshold :math:`b > 0` is minus the bias of the net; time is rescaled, a st
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -155,3 +156,28 @@ class RelativeStep:
     def __call__(self, threshold: float) -> float:
         """The rescaled step at this threshold."""
         return min(self.size, self.share * threshold)
+
+
+def time_of(
+    step: Callable[[float], float], bias: Callable[[float, float], float], threshold: float, steps: int
+) -> float:
+    """Return the rescaled time of some steps, their sum, if only the schedule moves the threshold.
+
+    Beyond 20,000 steps blocks of a ten-thousandth of the steps so far count as equal steps, so that the time
+    of very many steps is known at once, too.
+
+    Args:
+        step: threshold -> rescaled step.
+        bias: threshold and step -> the next threshold.
+        threshold: the first one.
+        steps: how many.
+    """
+    passed, done = 0.0, 0
+    while done < steps:
+        block = min(max(1, done // 10_000), steps - done)
+        h = step(threshold)
+        after = bias(threshold, h * block)
+        if after == threshold:  # the schedule has come to rest
+            return passed + h * (steps - done)
+        passed, threshold, done = passed + h * block, after, done + block
+    return passed

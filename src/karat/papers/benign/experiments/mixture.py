@@ -248,7 +248,7 @@ class MixtureConfig:
 
 
 def work(config: MixtureConfig) -> float:
-    """What a run has to compute: attacks on n samples through m neurons in every step, and on test points.
+    """What a run has to compute: attacks on n samples through m neurons in every step, test points, draws.
 
     Measured: a step costs as much as 1000 products more, with the smooth activation 20,000.
 
@@ -257,7 +257,8 @@ def work(config: MixtureConfig) -> float:
     """
     start = 20_000.0 if config.activation == "smooth_leaky_relu" else 1000.0
     training = float(config.attack_steps) * config.steps * (start + config.n * config.m)
-    return training + float(config.evaluations) * config.n_test * config.m
+    drawing = 0.0 if config.in_span else 2.0 * config.d * (config.n + config.m + config.n_test)
+    return training + float(config.evaluations) * config.n_test * config.m + drawing
 
 
 def draw_net(config: MixtureConfig, generator: torch.Generator) -> TwoLayer:

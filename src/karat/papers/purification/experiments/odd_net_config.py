@@ -31,6 +31,7 @@ from karat.training.odd import (
     ShrinkingNoise,
     TwoStageBias,
 )
+from karat.training.odd.bias import time_of
 from karat.training.odd.trainer import Measured, Observer
 
 
@@ -243,20 +244,9 @@ class OddNetConfig:
         return self.clean_steps
 
     def clean_time(self) -> float:
-        """The rescaled time of clean training, the sum of its steps, if only the schedule moves b.
-
-        Beyond 20,000 steps blocks of a ten-thousandth of the steps so far count as equal steps.
-        """
-        trainer, threshold, passed = self.clean_trainer(), self.first_threshold, 0.0
-        done = 0
-        while done < self.clean_steps:
-            block = min(max(1, done // 10_000), self.clean_steps - done)
-            h = trainer.step(threshold)
-            after = trainer.bias(threshold, h * block)
-            if after == threshold:  # the schedule has come to rest
-                return passed + h * (self.clean_steps - done)
-            passed, threshold, done = passed + h * block, after, done + block
-        return passed
+        """The rescaled time of clean training, the sum of its steps, if only the schedule moves b."""
+        trainer = self.clean_trainer()
+        return time_of(trainer.step, trainer.bias, self.first_threshold, self.clean_steps)
 
     def observed_steps(self, shares: Sequence[float]) -> list[int]:
         """Steps at which to look: all of the first phase, the first ones after T_a and T_e, and shares."""
