@@ -203,7 +203,9 @@ def test_sabotages_of_a_setting_are_controls(claim_id, names):
     assert names <= {control.name for control in CHECKS[claim_id].controls}
 
 
-@pytest.mark.parametrize(("claim_id", "what", "spoil"), SPOILED, ids=lambda value: str(value)[:40])
+@pytest.mark.parametrize(
+    ("claim_id", "what", "spoil"), SPOILED, ids=[f"{row[0]}: {row[1]}" for row in SPOILED]
+)
 def test_spoiled_numbers_are_noticed(claim_id, what, spoil):
     check = CHECKS[claim_id]
     spoiled = [replace(run, result=spoil(run)) for run in check.satisfied]
