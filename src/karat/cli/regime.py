@@ -82,7 +82,7 @@ def _inside(answer: "Regime", budget: float) -> list[tuple[str, str]]:
             ("in the way", f"{blocking}, nearest at {texts or 'the preset'}"),
         ]
     pairs = [
-        ("inside", f"{texts or 'the whole preset'}: about {duration(cheapest.seconds)} CPU time a seed"),
+        ("inside", f"{texts or 'the whole preset'}: {duration(cheapest.seconds)} of CPU time a seed"),
         ("binding", "; ".join(str(condition) for condition in cheapest.binding)),
     ]
     if cheapest.seconds > budget:
