@@ -164,7 +164,8 @@ def check(
     with opened(store) as opened_store:
         records = run_cells(planned.every, opened_store, engine=chosen, fresh=fresh, progress=progress)
     main, of_controls = planned.select(records)
-    return judge_claim(statement, test, main, scale, of_controls, added=planned.added)
+    missing = len(planned.cells) - len(main)
+    return judge_claim(statement, test, main, scale, of_controls, added=planned.added, missing=missing)
 
 
 def regime(claim_id: str, *, scale: str = "quick", budget: float = 600.0, **settings: Any) -> Regime:
@@ -267,7 +268,10 @@ def reproduce(
             cells_of = plan_claim(test, scale, seeds)
             main, of_controls = cells_of.select(held)
             statement = get_statement(test.claim_id)
-            judged.append(judge_claim(statement, test, main, scale, of_controls, added=cells_of.added))
+            missing = len(cells_of.cells) - len(main)
+            judged.append(
+                judge_claim(statement, test, main, scale, of_controls, added=cells_of.added, missing=missing)
+            )
     return judged, [record for group in found.values() for record in group]
 
 

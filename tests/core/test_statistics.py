@@ -343,3 +343,10 @@ def test_a_single_seed_gives_a_value_and_an_infinite_interval():
 def test_a_crossing_that_cannot_be_read_off_is_an_error(arguments, options, message):
     with pytest.raises(ValueError, match=exactly(message)):
         crossing_point(*arguments, **options)
+
+
+def test_a_crossing_has_a_direction():
+    x, up = [1.0, 2.0, 3.0], [[0.1, 0.4, 0.9], [0.2, 0.4, 0.8]]
+    assert crossing_point(x, up, 0.5, rising=True) == crossing_point(x, up, 0.5)
+    with pytest.raises(ValueError, match="must all fall"):
+        crossing_point(x, up, 0.5, rising=False)

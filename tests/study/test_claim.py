@@ -2,7 +2,7 @@
 
 import json
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
 
@@ -196,11 +196,41 @@ def test_diverged_cells_are_left_out_and_named(make_record):
     claim = judge_claim(STATEMENT, make_check(), records)
     assert claim.verdict == "inconclusive"
     assert claim.caveat == (
-        "1 cells of the settings looked at diverged, and might not agree. "
+        "Of the planned cells 1 diverged, 1 failed, and might not agree with the others. "
         "Left out of 5 cells: 1 diverged, 1 failed."
     )
-    failed = [record for record in records if record.status != "diverged"]
-    assert judge_claim(STATEMENT, make_check(), failed).verdict == "holds"
+    assert judge_claim(STATEMENT, make_check(), records[:3]).verdict == "holds"
+
+
+@pytest.mark.parametrize("status", ["diverged", "failed"])
+def test_a_setting_without_any_result_leaves_the_claim_open(make_record, status):
+    records = [make_record(seed, robust_error=0.1 + 0.01 * seed) for seed in range(3)]
+    lost = [make_record(seed, status=status, config={"d": 80}) for seed in range(3)]
+    assert judge_claim(STATEMENT, make_check(), records + lost).verdict == "inconclusive"
+
+
+def test_nothing_is_decided_before_all_planned_cells_have_run(make_record):
+    for error in (0.1, 0.5):
+        records = [make_record(seed, robust_error=error + 0.01 * seed) for seed in range(3)]
+        early = judge_claim(STATEMENT, make_check(), records, missing=2)
+        assert early.verdict == "inconclusive"
+        assert "2 have not run" in early.caveat
+        assert judge_claim(STATEMENT, make_check(), records).verdict in ("holds", "fails")
+
+
+def test_cells_lost_beside_an_experiment_count(make_record):
+    records = [make_record(seed, robust_error=0.1 + 0.01 * seed) for seed in range(3)]
+    lost = make_record(0, status="diverged", experiment="benign.other")
+    check = make_check(beside=(OTHER,))
+    assert judge_claim(STATEMENT, check, records).verdict == "holds"
+    assert judge_claim(STATEMENT, check, [*records, lost]).verdict == "inconclusive"
+
+
+def test_an_evaluation_that_returns_nothing_is_an_error(make_record):
+    records = [make_record(seed, robust_error=0.1) for seed in range(3)]
+    claim = judge_claim(STATEMENT, make_check(evaluate=lambda runs: None), records)
+    assert claim.verdict is None
+    assert "returned nothing" in claim.error
 
 
 def test_nothing_but_divergence_is_inconclusive(make_record):
@@ -307,13 +337,14 @@ def test_seeds_beyond_the_plan_are_told_and_cost_width(make_record):
     planned = judge_claim(STATEMENT, make_check(), records, "tiny")
     added = judge_claim(STATEMENT, make_check(), records, "tiny", added=True)
     assert added.interval.high > planned.interval.high
-    assert "more seeds than planned" in added.caveat
-    assert "more seeds than planned" not in planned.caveat
+    assert "not the planned one" in added.caveat
+    assert "not the planned one" not in planned.caveat
 
 
 def test_a_plan_knows_when_seeds_are_added():
     check = make_check()
-    assert [plan_claim(check, "tiny", seeds).added for seeds in (None, 1, 2)] == [False, False, True]
+    check = replace(check, experiment=replace(TOY, presets={"tiny": Preset(config=Config(), seeds=2)}))
+    assert [plan_claim(check, "tiny", n).added for n in (None, 1, 2, 3)] == [False, True, False, True]
 
 
 def test_a_share_is_settled_by_so_many_more_seeds(make_record):

@@ -354,3 +354,35 @@ def test_the_seeds_asked_for_settle_it_though_they_are_added_after_a_look():
     with after_a_look(True):
         assert bound(same_mean, "at most", 0.15, ERROR).outcome == "holds"
         assert bound(same_mean[: needed // 2], "at most", 0.15, ERROR).outcome == "inconclusive"
+
+
+@pytest.mark.parametrize("value", [0.1, 0.25, 0.0])  # three tenths have a spread of rounding alone
+def test_values_without_spread_prove_no_more_than_a_sign_test(value):
+    few, enough = ([value] * n for n in (5, 6))
+    assert bound(few, "at most", 0.5, ERROR).outcome == "inconclusive"
+    assert bound(few, "at most", 0.5, ERROR).seeds_needed == 6
+    finding = bound(enough, "at most", 0.5, ERROR)
+    assert finding.outcome == "holds"
+    assert finding.p_value == 0.5**6
+    assert all_of(finding, bound(SEEDS, "at most", 0.5, ERROR)).p_value == 0.5**6
+
+
+def test_a_flat_curve_has_no_limit_zero():
+    assert limit([1, 2, 4, 8], [[0.3] * 4] * 12).outcome == "fails"
+
+
+@pytest.mark.parametrize("rule", [limit, lambda x, t: one_constant(x, t, "at most", MARGIN)])
+def test_three_sizes_that_turn_at_the_end_are_left_open(rule):
+    table = [[1.0, 0.1, 0.15], [1.1, 0.1, 0.16], [0.9, 0.1, 0.14]]
+    assert rule([1, 2, 4], table).outcome == "inconclusive"
+
+
+def test_numbers_that_their_unit_cannot_have_are_not_compared():
+    assert bound([-0.1, -0.12, -0.11], "at most", 0.2, ERROR).outcome == "inconclusive"
+    assert equal([1.5, 1.51, 1.52], 1.5, MARGIN, SHARE).outcome == "inconclusive"
+
+
+def test_tables_are_one_row_per_seed():
+    with pytest.raises(ValueError, match="must have shape"):
+        rate([1, 2, 4], [[1.0, 2.0], [1.0, 2.0], [1.0, 2.0]], 0.0, MARGIN)
+    assert rate([1, 1, 2], [[1.0, 1.0, 2.0]] * 3, 0.0, MARGIN).outcome == "inconclusive"

@@ -151,7 +151,10 @@ def check(
         records = run_cells(planned_cells, opened, engine=chosen, progress=bar(), fresh=fresh)
         stored = [record for cell in plan.every if (record := opened.get(cell)) is not None]
     own, of_controls = plan.select(stored)
-    claim = study.judge_claim(statement, claim_check, own, scale, of_controls, added=plan.added)
+    missing = len(plan.cells) - len(own)
+    claim = study.judge_claim(
+        statement, claim_check, own, scale, of_controls, added=plan.added, missing=missing
+    )
     settled = settling(claim, claim_check, plan, stored, settings or ())
     if json:
         print_json(study.claim_json(claim) | {"settling": settled and vars(settled)})

@@ -156,6 +156,7 @@ def crossing_point(
     height: float,
     *,
     transform: Literal["linear", "probit"] = "linear",
+    rising: bool | None = None,
     level: float = 0.95,
 ) -> Estimate:
     """Where a monotone curve first crosses a height, with a Student interval over seeds.
@@ -170,6 +171,7 @@ def crossing_point(
         curves: (seeds, g) one curve per seed.
         height: value to cross.
         transform: scale of the interpolation.
+        rising: whether the curves must end higher than they begin, or lower; one that does not is an error.
         level: probability with which the interval covers the crossing.
 
     Returns:
@@ -189,6 +191,8 @@ def crossing_point(
         raise ValueError(f"`curves` must have shape (seeds, {len(grid)}), got {table.shape}.")
     if not np.isfinite(table).all():
         raise ValueError("`curves` must hold finite numbers.")
+    if rising is not None and ((table[:, -1] > table[:, 0]) != rising).any():
+        raise ValueError(f"`curves` must all {'rise' if rising else 'fall'} from end to end.")
     if transform == "probit":
         if table.min() < 0 or table.max() > 1:
             raise ValueError("`curves` must lie in [0, 1] for the probit transform.")

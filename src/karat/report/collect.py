@@ -182,7 +182,8 @@ def _judge(store: Store, statement: Statement, check: Check | None, held: Mappin
         return replace(blank, claim=replace(blank.claim, error=f"its cells cannot be planned ({error})"))
     stored = [record for cell in plan.every if (record := known.get(cell.key) or store.get(cell))]
     records, controls = plan.select(stored)
-    claim = judge_claim(statement, check, records, shown.scale, controls, added=plan.added)
+    missing = len(plan.cells) - len(records)
+    claim = judge_claim(statement, check, records, shown.scale, controls, added=plan.added, missing=missing)
     return replace(blank, claim=claim, settling=settling(claim, check, plan, stored))
 
 

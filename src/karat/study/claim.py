@@ -15,7 +15,7 @@ from karat.study.hypothesis import Entry, ledger_of
 from karat.study.judging.common import MOST_SEEDS, Undecided, after_a_look, looked
 from karat.study.judging.kinds import EXACT, rules_in
 from karat.study.record import Record
-from karat.study.run import Run, Runs, read_runs
+from karat.study.run import Runs, read_runs
 from karat.study.statement import Kind, Origin, Statement
 
 Verdict = Literal["holds", "fails", "inconclusive", "vacuous", "out of regime"]
@@ -24,7 +24,7 @@ ClaimStatus = Literal["stated", "executable"]
 
 SILENT_CONTROLS = "No control has shown yet that it could be otherwise."
 _ADDED = (
-    "There are more seeds than planned, perhaps added after a look: intervals are anytime-valid, right at "
+    "The number of seeds is not the planned one, perhaps after a look: intervals are anytime-valid, right at "
     "every number of seeds, and wider."
 )
 
@@ -119,6 +119,7 @@ def judge_claim(
     controls: Mapping[str, Sequence[Record]] | None = None,
     *,
     added: bool = False,
+    missing: int = 0,
 ) -> Claim:
     """Judge a statement on the records of its experiments: the only place that gives verdicts.
 
@@ -134,7 +135,9 @@ def judge_claim(
         records: cells of the check's experiments; others are ignored.
         scale: the preset they belong to.
         controls: name of a control -> its records.
-        added: whether seeds were added after a look; intervals are then anytime-valid, and the claim says so.
+        added: whether the number of seeds is not the planned one; intervals are then anytime-valid, and the
+            claim says so.
+        missing: how many planned cells have no record yet; until then nothing is decided.
     """
     blank = _blank(statement, check, scale)
     if check is None:
@@ -156,14 +159,14 @@ def judge_claim(
         return replace(blank, verdict="inconclusive" if diverged else None)
     try:
         with after_a_look(added):
-            return _judged(blank, check, runs, controls or {})
+            return _judged(blank, check, runs, controls or {}, missing)
     except Exception as error:
         # One check, perhaps of somebody else's package, must not keep the others from their verdicts.
         return replace(blank, error=f"the check failed ({type(error).__name__}: {_sentence(error)})")
 
 
 def _judged(
-    blank: Claim, check: Check, runs: Runs[Any, Any], controls: Mapping[str, Sequence[Record]]
+    blank: Claim, check: Check, runs: Runs[Any, Any], controls: Mapping[str, Sequence[Record]], missing: int
 ) -> Claim:
     watched, read = runs.watched()
     finding, why = _evaluated(check, watched)
@@ -172,7 +175,9 @@ def _judged(
     outcomes = tuple(
         _control_outcome(check, control, controls.get(control.name, ())) for control in check.controls
     )
-    verdict, notes = _verdict(check, finding, ledger, outcomes, _diverged(runs, looked_at))
+    if finding is None and not why:
+        raise TypeError("`evaluate` returned nothing; it must return a finding or raise `Undecided`")
+    verdict, notes = _verdict(check, finding, ledger, outcomes, _lost(runs, missing))
     images = tuple(sorted({str(source) for run in looked_at if (source := _source(run.config))}))
     claim = replace(blank, verdict=verdict, ledger=ledger, controls=outcomes, images=images)
     if finding is None:
@@ -217,16 +222,16 @@ def _verdict(
     finding: Finding | None,
     ledger: Sequence[Entry],
     outcomes: Sequence[ControlOutcome],
-    diverged: int,
+    lost: str,
 ) -> tuple[Verdict, list[str]]:
     """The outcome of a finding as its hypotheses, lost cells and controls leave it, and what they say."""
     verdict: Verdict = "inconclusive" if finding is None else finding.outcome
     if any(entry.status == "unmet" for entry in ledger):
         return "out of regime", []
+    if lost and (verdict == "holds" or (verdict == "fails" and "not run" in lost)):
+        return "inconclusive", [lost]
     if verdict != "holds":
         return verdict, []
-    if diverged:
-        return "inconclusive", [f"{diverged} cells of the settings looked at diverged, and might not agree."]
     survived = [outcome.control.name for outcome in outcomes if outcome.holds]
     if survived:
         note = f"The control holds as well ({', '.join(survived)}): the check tests something else."
@@ -236,9 +241,12 @@ def _verdict(
     return verdict, []
 
 
-def _diverged(runs: Runs[Any, Any], looked_at: Sequence[Run[Any, Any]]) -> int:
-    settings = {run.config_hash for run in looked_at}
-    return sum(record.status == "diverged" and record.config_hash in settings for record in runs.lost)
+def _lost(runs: Runs[Any, Any], missing: int) -> str:
+    """What keeps a claim open: planned cells without a result might not agree with the others."""
+    count = Counter(record.status for record in runs.all_lost)
+    parts = [f"{count[status]} {status}" for status in ("diverged", "failed") if count[status]]
+    parts += [f"{missing} have not run"] if missing else []
+    return f"Of the planned cells {', '.join(parts)}, and might not agree with the others." if parts else ""
 
 
 def _control_outcome(check: Check, control: Control, records: Sequence[Record]) -> ControlOutcome:

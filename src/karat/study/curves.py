@@ -45,10 +45,13 @@ def crossings(
     column: Callable[[T], float],
     value: Callable[[T], float],
     height: float,
+    *,
+    rising: bool,
 ) -> tuple[list[float], list[list[float]]]:
     """Return where `value` crosses a height along `column`, for every `row`, one curve of crossings per seed.
 
-    A row in which some seed never crosses is left out: its crossing is not on the grid.
+    A row in which some seed never crosses, or crosses the wrong way, leaves the question open: without it the
+    other rows might tell another story.
 
     Args:
         runs: of a grid.
@@ -56,15 +59,18 @@ def crossings(
         column: along which it crosses.
         value: what crosses.
         height: that it crosses.
+        rising: whether it crosses upwards.
     """
     rows, crossed = sorted({row(run) for run in runs}), {}
     for at in rows:
         x, table = curves([run for run in runs if row(run) == at], column, value)
         try:
-            crossed[at] = [crossing_point(np.log(x), curve, height).value for curve in map(np.array, table)]
-        except ValueError:
-            continue
-    if not crossed:
-        raise Undecided(f"no row of the grid crosses {height:g}.")
+            crossed[at] = [
+                crossing_point(np.log(x), curve, height, rising=rising).value
+                for curve in map(np.array, table)
+            ]
+        except ValueError as error:
+            way = "upwards" if rising else "downwards"
+            raise Undecided(f"at {at:g} not every seed crosses {height:g} {way} on this grid.") from error
     per_seed = zip(*crossed.values(), strict=True)
     return list(crossed), [[math.exp(value) for value in seed] for seed in per_seed]

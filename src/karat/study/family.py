@@ -47,8 +47,8 @@ def judge_family(claims: Iterable[Claim], level: float = LEVEL) -> Family:
         claims: judged ones.
         level: at which all surviving verdicts are right at once.
     """
-    tested = [claim for claim in claims if claim.verdict in ("holds", "fails", "inconclusive")]
-    decided = [claim for claim in tested if claim.verdict != "inconclusive" and claim.p_value is not None]
+    tested = [claim for claim in claims if claim.verdict in ("holds", "fails", "inconclusive", "vacuous")]
+    decided = [claim for claim in tested if claim.p_value is not None and claim.verdict in ("holds", "fails")]
     exact = sum(map(_is_exact, decided))
     known = {claim.id: _p_value(claim) for claim in decided}
     return Family(
@@ -64,11 +64,10 @@ def _is_exact(claim: Claim) -> bool:
 
 
 def _p_value(claim: Claim) -> float:
-    """Twice the p-value; equal values of all seeds show no spread, and prove no more than a sign test."""
+    """Twice the p-value, for a claim can err in two directions."""
     if _is_exact(claim) or claim.p_value is None:
         return 0.0 if _is_exact(claim) else 1.0
-    least = 0.5**claim.seeds if claim.resolution == 0 else 0.0
-    return 2 * max(claim.p_value, least)
+    return 2 * claim.p_value
 
 
 def holm(p_values: Mapping[str, float], level: float = LEVEL) -> frozenset[str]:

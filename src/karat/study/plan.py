@@ -18,8 +18,8 @@ class Plan:
     Args:
         cells: of its experiments.
         controls: name of a control -> its cells.
-        added: whether there are more seeds than the preset plans: somebody wanted a clearer answer, and
-            intervals must allow for that.
+        added: whether there are more or fewer seeds than the preset plans: somebody stopped, or went on,
+            perhaps after a look, and intervals must allow for that.
     """
 
     cells: list[Cell]
@@ -72,7 +72,7 @@ def plan_claim(
             for control in (check.controls if controls else ())
         },
         added=seeds is not None
-        and any(seeds > one.preset(scale).seeds for one in (check.experiment, *check.beside)),
+        and any(seeds != one.preset(scale).seeds for one in (check.experiment, *check.beside)),
     )
 
 

@@ -92,6 +92,11 @@ class Runs(Sequence[Run[C, R]]):
             copies.append(copy)
         return Runs(copies, lost=self.lost, beside=self._beside), seen
 
+    @property
+    def all_lost(self) -> tuple[Record, ...]:
+        """Records of cells that diverged or failed, of the experiments beside this one, too."""
+        return (*self.lost, *(record for other in self._beside.values() for record in other.lost))
+
     def of(self, experiment: Experiment[C2, R2]) -> "Runs[C2, R2]":
         """Return the runs of an experiment beside this one; none if it has not run.
 
@@ -169,8 +174,10 @@ def pivot(
     return np.array(x, dtype=float), table
 
 
-def examples(*cells: tuple[C, R], seeds: int = 3) -> list[Run[C, R]]:
+def examples(*cells: tuple[C, R], seeds: int = 12) -> list[Run[C, R]]:
     """Return made-up runs, such as a check's `satisfied` and `violated`: each result under several seeds.
+
+    Equal results show no spread, and fewer than six of them decide nothing.
 
     Args:
         cells: settings and what a run there might measure.

@@ -26,6 +26,9 @@ SEEDS = 3
 ROUNDING = 1e-9
 """Relative slack of a comparison: double-precision noise, far below any effect a claim speaks of."""
 
+SIGNS = 6
+"""So many equal values decide: a sign test of fewer has a larger p-value than 2.5 %."""
+
 MOST_SEEDS = 10_000
 """Nobody runs more: a claim that would need them is as good as undecidable here."""
 
@@ -90,6 +93,8 @@ def finite_numbers(values: Numbers, predicted: float, unit: Unit, rule: str) -> 
     if not np.isfinite(numbers).all():
         lost = int((~np.isfinite(numbers)).sum())
         return undecided(predicted, unit, rule, f"{lost} of {len(numbers)} values are not finite.")
+    if (numbers < unit.low - ROUNDING).any() or (numbers > unit.high + ROUNDING).any():
+        return undecided(predicted, unit, rule, f"Some values cannot be: this is no {unit.name}.")
     return numbers
 
 
@@ -113,24 +118,34 @@ def undecided(predicted: float | None, unit: Unit, rule: str, why: str) -> Findi
     )
 
 
+def spread_of(numbers: np.ndarray) -> float:
+    """Standard deviation over seeds; rounding alone is none."""
+    spread = float(numbers.std(ddof=1))
+    return spread if spread > ROUNDING**1.5 * float(np.abs(numbers).max()) else 0.0
+
+
 def standard_error(numbers: np.ndarray) -> float:
     """Standard error of the mean."""
-    return float(numbers.std(ddof=1)) / math.sqrt(len(numbers))
+    return spread_of(numbers) / math.sqrt(len(numbers))
 
 
 def half_width(numbers: np.ndarray) -> float:
     """Half of the interval of a mean: Student's, or the anytime-valid one where seeds were added."""
     if looked():
-        return float(anytime_t_factors(np.array([len(numbers)]), LEVEL)[0]) * float(numbers.std(ddof=1))
+        return float(anytime_t_factors(np.array([len(numbers)]), LEVEL)[0]) * spread_of(numbers)
     return float(special.stdtrit(len(numbers) - 1, (1 + LEVEL) / 2)) * standard_error(numbers)
 
 
 def tail(distance: float, numbers: np.ndarray) -> float:
-    """Probability of a mean so far from the edge if the truth lay on its other side."""
+    """Probability of a mean so far from the edge if the truth lay on its other side.
+
+    Equal values of all seeds show no spread, and prove no more than a sign test.
+    """
+    if spread_of(numbers) == 0:
+        return 0.5 ** len(numbers)
     if looked():
         return anytime_t_p_value(numbers.tolist(), float(numbers.mean()) - distance)
-    error = standard_error(numbers)
-    return 0.0 if error == 0 else float(special.stdtr(len(numbers) - 1, -abs(distance) / error))
+    return float(special.stdtr(len(numbers) - 1, -abs(distance) / standard_error(numbers)))
 
 
 def seeds_needed(numbers: np.ndarray, distance: float) -> int | None:
@@ -142,10 +157,12 @@ def seeds_needed(numbers: np.ndarray, distance: float) -> int | None:
         numbers: seen so far, two at least.
         distance: of their mean from the edge.
     """
-    spread = float(numbers.std(ddof=1)) if len(numbers) > 1 else math.inf
+    spread = spread_of(numbers) if len(numbers) > 1 else math.inf
     if not 0 < abs(distance) < math.inf or not math.isfinite(spread):
         return None
-    allowed = abs(distance) / spread if spread else math.inf
+    if spread == 0:
+        return max(SIGNS, len(numbers) + 1)
+    allowed = abs(distance) / spread
     # The factors fall with the number of seeds.
     first = max(SEEDS, len(numbers) + 1, 1 + int(np.searchsorted(-_factors(), -allowed)))
     return first if first <= MOST_SEEDS else None

@@ -118,7 +118,9 @@ def _judge_mean(values: Numbers, predicted: float, test: Margin | Side, unit: Un
             undecided(predicted, unit, rule, few), measured=mean, leaning=leaning, seeds_needed=needed
         )
     half = half_width(numbers)
-    decided = abs(inside) >= half
+    p_value = tail(inside, numbers)
+    # Without spread the interval is a point, and the sign test must decide.
+    decided = abs(inside) >= half and (half > 0 or p_value <= (1 - LEVEL) / 2)
     return Finding(
         outcome=leaning if decided else "inconclusive",
         measured=mean,
@@ -126,7 +128,7 @@ def _judge_mean(values: Numbers, predicted: float, test: Margin | Side, unit: Un
         predicted=predicted,
         unit=unit,
         leaning=leaning,
-        p_value=tail(inside, numbers) if decided else None,
+        p_value=p_value if decided else None,
         resolution=half,
         seeds_needed=None if decided else seeds_needed(numbers, inside),
         trace=(rule,),

@@ -6,8 +6,11 @@ import numpy as np
 
 from karat.core.statistics import fit_power_law
 from karat.study.finding import EXPONENT, Finding, Margin
-from karat.study.judging.common import LEVEL, Curves, Numbers, Side, undecided
+from karat.study.judging.common import LEVEL, Curves, Numbers, Side, room, undecided
 from karat.study.judging.means import bound, equal
+
+FLAT = 1e-6
+"""An exponent nearer to zero is that of a flat curve."""
 
 
 def rate(x: Numbers, curves: Curves, predicted: float, test: Margin | Side) -> Finding:
@@ -32,7 +35,9 @@ def limit(x: Numbers, curves: Curves, *, least: float = 0.0) -> Finding:
         curves: (seeds, g) the quantity.
         least: how fast it must fall, as a positive exponent.
     """
-    return _over_all_and_large(x, curves, "at most", -least, f"limit: falls at least like x^-{least:g}")
+    # A flat curve has exponent zero up to rounding, and must not pass for one that falls.
+    edge = -max(least, FLAT)
+    return _over_all_and_large(x, curves, "at most", edge, f"limit: falls at least like x^-{least:g}")
 
 
 def one_constant(x: Numbers, ratios: Curves, side: Side, margin: Margin) -> Finding:
@@ -60,13 +65,13 @@ def one_constant(x: Numbers, ratios: Curves, side: Side, margin: Margin) -> Find
 def _over_all_and_large(x: Numbers, curves: Curves, side: Side, edge: float, rule: str) -> Finding:
     """The exponent over all sizes; one that the larger half contradicts is left open."""
     finding = _exponent(x, curves, edge, side, rule)
-    if finding.outcome != "holds" or len(x) < 4:
+    if finding.outcome != "holds":
         return finding
-    large = slice(len(x) // 2 - (len(x) < 6), None)  # three sizes at least
-    later = _exponent(x[large], [row[large] for row in curves], edge, side, rule)
-    if later.leaning == "holds":
+    large = slice(len(x) // 2 if len(x) > 5 or len(x) < 4 else len(x) // 2 - 1, None)
+    later = float(np.mean([_slope(x[large], row[large]) for row in curves]))
+    if room(later, edge, side) >= 0:
         return finding
-    note = f"Over the {len(x[large])} largest sizes the exponent is {later}."
+    note = f"Over the {len(x[large])} largest sizes the exponent is {later:.3g}."
     return replace(
         finding, outcome="inconclusive", leaning="fails", p_value=None, notes=(*finding.notes, note)
     )
@@ -88,11 +93,20 @@ def _exponent(x: Numbers, curves: Curves, predicted: float, test: Margin | Side,
 
 def _slopes(x: Numbers, curves: Curves) -> list[float] | str:
     """One exponent per seed, or why there is none."""
-    if len(x) < 3:
+    if len(set(np.asarray(x).tolist())) < 3:
         return f"An exponent needs three sizes, got {len(x)}."
-    table = np.asarray(curves, dtype=float).reshape(-1, len(x))
-    if len(table) == 0:
+    table = np.asarray(curves, dtype=float)
+    if table.size == 0:
         return "No seed has a value at every size."
+    if table.ndim != 2 or table.shape[1] != len(x):
+        raise ValueError(f"`curves` must have shape (seeds, {len(x)}), got {table.shape}.")
     if not (np.isfinite(table).all() and (table > 0).all()):
         return "Some values are not positive finite numbers: no power law to fit."
-    return [fit_power_law(x, row, LEVEL).exponent for row in table]
+    return [_slope(x, row) for row in table]
+
+
+def _slope(x: Numbers, values: Numbers) -> float:
+    """The least-squares exponent of a curve; of two points the one through both."""
+    if len(x) > 2:
+        return fit_power_law(x, values, LEVEL).exponent
+    return float(np.log(values[1] / values[0]) / np.log(x[1] / x[0]))

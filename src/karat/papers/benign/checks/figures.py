@@ -57,7 +57,7 @@ def _settled(runs: MixtureCurves) -> Finding:
 def _fig3(runs: Sequence[Run[MixtureConfig, Evaluation]]) -> Finding:
     """The tolerated ratio at half-way robust accuracy falls with d: its exponent is negative."""
     crossings = find_crossings(runs, "ratio", "robust")
-    return noted(limit(crossings.dimensions, crossings.crossed), crossings.note)
+    return limit(crossings.dimensions, crossings.crossed)
 
 
 def _fig4(runs: DigitsErrors) -> Finding:

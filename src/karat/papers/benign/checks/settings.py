@@ -123,7 +123,7 @@ def growth_margin(sizes: Numbers, law: Numbers) -> Margin:
 def made_up(
     experiment: Experiment[C, R],
     result: Callable[[C], R],
-    seeds: int = 3,
+    seeds: int = 12,
     changes: Mapping[str, Any] | None = None,
 ) -> list[Run[C, R]]:
     """Return runs at the settings of the quick preset with results that nobody measured.

@@ -42,14 +42,18 @@ WELL_BELOW = CONSTANTS["movement"] * 0.6
 def _radii(runs: Sequence[TrainedRun], level: float) -> Contour:
     """Radius times sqrt d at which robust accuracy crosses the level, over d."""
     return _complete(
-        crossings(runs, lambda run: run.config.d, lambda run: run.config.c, robust_accuracy, level)
+        crossings(
+            runs, lambda run: run.config.d, lambda run: run.config.c, robust_accuracy, level, rising=False
+        )
     )
 
 
 def _movements(runs: Sequence[TrainedRun], level: float) -> Contour:
     """Movement V times sqrt m at which robust accuracy crosses the level, over m."""
     return _complete(
-        crossings(runs, lambda run: run.config.m, lambda run: run.config.C0, robust_accuracy, level)
+        crossings(
+            runs, lambda run: run.config.m, lambda run: run.config.C0, robust_accuracy, level, rising=True
+        )
     )
 
 
