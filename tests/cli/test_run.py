@@ -189,7 +189,7 @@ def test_the_exit_code_of_a_check_does_not_depend_on_the_verdict(karat, toy_chec
 def test_a_claim_that_is_only_stated_cannot_be_checked(karat, monkeypatch):
     monkeypatch.setattr(study, "CHECKS", {})
     outcome = karat("check", CLAIM)
-    assert outcome.code == 1
+    assert outcome.code == 2
     assert outcome.complaint().startswith(f"`{CLAIM}` is stated but cannot be run yet")
 
 

@@ -74,4 +74,4 @@ def test_undecided_claims_do_not_count():
     family = judge_family([open_claim, clear])
     assert family.decided == 1
     assert family.wrong_at_most == pytest.approx(0.1)
-    assert "Of 1 decided claims" in family.sentence
+    assert "Of 2 claims that were tested 1 are decided" in family.sentence

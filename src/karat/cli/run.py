@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from karat.cli.errors import Failure, bad_input
+from karat.cli.errors import BAD_INPUT, Failure, bad_input
 from karat.cli.options import (
     CellLimit,
     ClaimId,
@@ -139,7 +139,9 @@ def check(
     chosen = engine_named(engine, scheduler, workers, cell_limit)
     claim_check = study.CHECKS.get(claim_id)
     if claim_check is None:
-        raise Failure(f"`{claim_id}` is stated but cannot be run yet; `karat claims` shows what can.")
+        raise Failure(
+            f"`{claim_id}` is stated but cannot be run yet; `karat claims` shows what can.", BAD_INPUT
+        )
     question = experiment_named(claim_check.name)
     with bad_input():
         plan = plan_claim(claim_check, scale, seeds, overrides(question, settings, device))
@@ -209,6 +211,8 @@ def control_line(outcome: "ControlOutcome") -> str:
     """
     said = {True: "HOLDS AS WELL", False: "does not hold", None: "not run"}[outcome.holds]
     numbers = "" if outcome.measured is None else f", measured {number(outcome.measured)}"
+    if numbers and outcome.predicted is not None:
+        numbers += f" against {number(outcome.predicted)}"
     return f"{outcome.control.name}: {said}{numbers}"
 
 

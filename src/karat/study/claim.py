@@ -154,32 +154,28 @@ def judge_claim(
     except (ValueError, TypeError, AttributeError) as error:
         strange = f"The records do not fit this check ({one_line(error)}): run it again."
         return replace(blank, caveat=" ".join(filter(None, [strange, blank.caveat])))
-    if not runs:
-        diverged = any(record.status == "diverged" for record in own)
-        return replace(blank, verdict="inconclusive" if diverged else None)
     try:
+        blank = replace(blank, controls=_control_outcomes(check, controls or {}))
+        if not runs:
+            diverged = any(record.status == "diverged" for record in own)
+            return replace(blank, verdict="inconclusive" if diverged else None)
         with after_a_look(added):
-            return _judged(blank, check, runs, controls or {}, missing)
+            return _judged(blank, check, runs, missing)
     except Exception as error:
         # One check, perhaps of somebody else's package, must not keep the others from their verdicts.
         return replace(blank, error=f"the check failed ({type(error).__name__}: {_sentence(error)})")
 
 
-def _judged(
-    blank: Claim, check: Check, runs: Runs[Any, Any], controls: Mapping[str, Sequence[Record]], missing: int
-) -> Claim:
+def _judged(blank: Claim, check: Check, runs: Runs[Any, Any], missing: int) -> Claim:
     watched, read = runs.watched()
     finding, why = _evaluated(check, watched)
     looked_at = [runs[index] for index in sorted(read)] or list(runs)
     ledger = ledger_of(check, looked_at)
-    outcomes = tuple(
-        _control_outcome(check, control, controls.get(control.name, ())) for control in check.controls
-    )
     if finding is None and not why:
         raise TypeError("`evaluate` returned nothing; it must return a finding or raise `Undecided`")
-    verdict, notes = _verdict(check, finding, ledger, outcomes, _lost(runs, missing))
+    verdict, notes = _verdict(check, finding, ledger, blank.controls, _lost(runs, missing))
     images = tuple(sorted({str(source) for run in looked_at if (source := _source(run.config))}))
-    claim = replace(blank, verdict=verdict, ledger=ledger, controls=outcomes, images=images)
+    claim = replace(blank, verdict=verdict, ledger=ledger, images=images)
     if finding is None:
         return replace(claim, caveat=" ".join(filter(None, [why, blank.caveat])))
     needed = _seeds_needed(finding, blank.seeds) if verdict == "inconclusive" else None
@@ -247,6 +243,12 @@ def _lost(runs: Runs[Any, Any], missing: int) -> str:
     parts = [f"{count[status]} {status}" for status in ("diverged", "failed") if count[status]]
     parts += [f"{missing} have not run"] if missing else []
     return f"Of the planned cells {', '.join(parts)}, and might not agree with the others." if parts else ""
+
+
+def _control_outcomes(check: Check, records: Mapping[str, Sequence[Record]]) -> tuple[ControlOutcome, ...]:
+    return tuple(
+        _control_outcome(check, control, records.get(control.name, ())) for control in check.controls
+    )
 
 
 def _control_outcome(check: Check, control: Control, records: Sequence[Record]) -> ControlOutcome:

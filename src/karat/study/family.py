@@ -13,12 +13,14 @@ class Family:
     """What the claims of a report say together.
 
     Args:
+        tested: how many were judged at all, left open or not.
         decided: how many say `holds` or `fails`.
         exact: how many of them compare exact numbers, which chance cannot turn.
         survivors: ids of the claims whose verdict stands when all are taken together, at 95 %.
         wrong_at_most: expected number of wrong verdicts among the decided ones, at most.
     """
 
+    tested: int
     decided: int
     exact: int
     survivors: frozenset[str]
@@ -28,8 +30,9 @@ class Family:
     def sentence(self) -> str:
         """The error rate of the whole report in one sentence."""
         return (
-            f"Of {self.decided} decided claims ({self.exact} of them exact) at most "
-            f"{self.wrong_at_most:.1f} are expected to be wrong by chance; {len(self.survivors)} stand at "
+            f"Of {self.tested} claims that were tested {self.decided} are decided, {self.exact} of them by "
+            f"exact numbers; at most {self.wrong_at_most:.1f} verdicts (5 % of {self.tested - self.exact}, "
+            f"those tested on random numbers) are expected to be wrong by chance, and {len(self.survivors)} stand at "
             "95 % all together (Holm)."
         )
 
@@ -52,6 +55,7 @@ def judge_family(claims: Iterable[Claim], level: float = LEVEL) -> Family:
     exact = sum(map(_is_exact, decided))
     known = {claim.id: _p_value(claim) for claim in decided}
     return Family(
+        tested=len(tested),
         decided=len(decided),
         exact=exact,
         survivors=holm({claim.id: known.get(claim.id, 1.0) for claim in tested}, level),

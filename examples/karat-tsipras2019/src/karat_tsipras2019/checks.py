@@ -23,10 +23,12 @@ PRINTED = Margin(0.005, "half of the last digit of the printed 0.99 and 0.01")
 VISIBLE = Margin(0.02, "a trade-off curve drawn over [0, 1] would show more")
 
 
-def _conditions(config: TsiprasConfig, strength: float, *, trained: bool) -> list[Condition]:
+def _conditions(config: TsiprasConfig, item: str, strength: float) -> list[Condition]:
     """The theorem on training speaks of the distribution and of weights of norm 1; training sees samples."""
-    found = [at_least(f"eta >= {strength:g}/sqrt(d)", config.strength, strength)]
-    if trained:
+    found = [at_least(f"eta >= {strength:g}/sqrt(d)", config.strength, strength)] if strength else []
+    if item.startswith("thm"):
+        found.append(at_least("tau >= 2 eta", config.attack, 2))
+    if item.startswith("thm2.2"):
         found.append(at_most("p <= 0.975", config.p_strong, 0.975))
         # In the unit ball the weights of least adversarial loss are zero below this.
         found.append(at_most("2 eta < 2 p - 1", 2 * config.eta, 2 * config.p_strong - 1))
@@ -135,7 +137,7 @@ def _check(
         satisfied=examples(satisfied),
         violated=examples(violated),
         controls=(control,),
-        conditions=lambda config: _conditions(config, strength, trained=item.startswith("thm2.2")),
+        conditions=lambda config: _conditions(config, item, strength),
         headline=item in ("thm2.1", "thm2.2.robust"),
     )
 

@@ -37,7 +37,9 @@ def limit(x: Numbers, curves: Curves, *, least: float = 0.0) -> Finding:
     """
     # A flat curve has exponent zero up to rounding, and must not pass for one that falls.
     edge = -max(least, FLAT)
-    return _over_all_and_large(x, curves, "at most", edge, f"limit: falls at least like x^-{least:g}")
+    how = f"at least like x^-{least:g}" if least else "with x"
+    finding = _over_all_and_large(x, curves, "at most", edge, f"limit: falls {how}")
+    return replace(finding, predicted=0.0 - least)
 
 
 def one_constant(x: Numbers, ratios: Curves, side: Side, margin: Margin) -> Finding:
