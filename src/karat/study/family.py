@@ -32,8 +32,8 @@ class Family:
         return (
             f"Of {self.tested} claims that were tested {self.decided} are decided, {self.exact} of them by "
             f"exact numbers; at most {self.wrong_at_most:.1f} verdicts (5 % of {self.tested - self.exact}, "
-            f"those tested on random numbers) are expected to be wrong by chance, and {len(self.survivors)} stand at "
-            "95 % all together (Holm)."
+            f"those tested on random numbers) are expected to be wrong by chance, and "
+            f"{len(self.survivors)} stand at 95 % all together (Holm)."
         )
 
 
