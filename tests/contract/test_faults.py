@@ -192,7 +192,7 @@ def test_a_random_quantity_judged_as_exact_after_one_seed_is_no_fault_but_a_mean
         evaluate=lambda runs: exact_bound([run.result.value for run in runs], "at most", 2.0, RATIO, "toy"),
     )
     assert judge(SOUND, checks=[exact]) == []
-    hasty = replace(CHECK, evaluate=lambda runs: bound([runs[0].result.value] * 3, "at most", 2.0, RATIO))
+    hasty = replace(CHECK, evaluate=lambda runs: bound([runs[0].result.value] * 12, "at most", 2.0, RATIO))
     assert judge(SOUND, checks=[hasty]) == [("violation", "one seed")]
 
 

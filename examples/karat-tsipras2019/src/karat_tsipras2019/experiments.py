@@ -123,7 +123,7 @@ def _largest_ratio(config: TsiprasConfig, generator: torch.Generator, count: int
 
 
 def _presets(strength: float, **grid: tuple[float, ...]) -> dict[str, Preset[TsiprasConfig]]:
-    sizes = {"tiny": (100, 4000, 5), "quick": (400, 10000, 5), "full": (2500, 20000, 10)}
+    sizes = {"tiny": (100, 4000, 6), "quick": (400, 10000, 6), "full": (2500, 20000, 10)}
     return {
         scale: Preset(
             config=TsiprasConfig(d=d, n=n, strength=strength), grid=grid, seeds=seeds, cell_seconds=0.5

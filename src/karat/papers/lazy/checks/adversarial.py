@@ -184,6 +184,7 @@ CHECKS = (
                 settings={"C0": math.inf},
                 cheap={**_SMALL, "lr": 0.3},
                 why="Without the projection nets withstand radii that do not shrink with d.",
+                unanswered=True,  # robust accuracy need not cross the level on this grid then
             ),
         ),
         reported="~ 1/sqrt d",

@@ -25,11 +25,14 @@ from karat.papers.purification.checks.readings import (
 from karat.papers.purification.experiments.l2 import L2, TwoTrainingsResult
 from karat.papers.purification.experiments.odd_net_config import OddNetConfig
 from karat.study.check import Check
-from karat.study.finding import COSINE, ERROR, RATIO, SHARE, Finding
+from karat.study.finding import COSINE, ERROR, RATIO, Finding, Unit
 from karat.study.judging import all_of, bound, noted, one_constant
 from karat.study.run import Run, examples
 
 TwoTrainings = Sequence[Run[OddNetConfig, TwoTrainingsResult]]
+
+
+LOST = Unit("share of inputs lost", -1.0, 1.0)
 
 
 def _feature_learning(every: TwoTrainings) -> Finding:
@@ -71,7 +74,7 @@ def _falls_along_the_universal_direction(every: TwoTrainings) -> Finding:
 def _universal(every: TwoTrainings) -> Finding:
     """The share of inputs that the move along -y M w* costs the clean net."""
     runs = largest_standard(every)
-    lost = bound(each(runs, lambda r: r.clean.accuracy - r.clean.universal), "at least", 0.5, SHARE)
+    lost = bound(each(runs, lambda r: r.clean.accuracy - r.clean.universal), "at least", 0.5, LOST)
     return noted(
         lost,
         f"Accuracy {mean(runs, lambda r: r.clean.accuracy):.2f} without the move, "
