@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import torch
 from torch import Tensor, nn
@@ -25,6 +25,7 @@ from karat.probes.density import (
 from karat.probes.pictures import InputAscent
 from karat.probes.roughness import centred, low_frequency_share, roughness
 from karat.study.quantised import quantise
+from karat.study.result import Undefined
 
 Quantised = dict[str, Any]
 """Pictures as `quantise` stores them."""
@@ -98,8 +99,11 @@ class ViewsResult:
 
     seen: int
     seen_right: int
-    density: dict[str, dict[str, Density]]
-    participation: dict[str, Participation]
+    density: Annotated[
+        dict[str, dict[str, Density]],
+        Undefined("none where there is no energy"),
+    ]
+    participation: Annotated[dict[str, Participation], Undefined("none where there is no energy")]
     shown: Quantised
     shown_deltas: dict[str, Quantised]
     ascent: dict[str, FeatureMeasures]
