@@ -43,12 +43,14 @@ def draw_density(runs: Sequence[AlexnetRun | ResnetRun]) -> Picture:
         bars = {name: [row[name][basis].participation for row in table] for name in DRAWN}
         _bars(ax, labels, bars)
         finish(ax, x="", y="effective number", title=title, legend=ax is axes[0])
-        ax.set_ylim(0, (1.5 if ax is axes[0] else 1.15) * max(max(heights) for heights in bars.values()))
+        ax.set_ylim(
+            0, (1.5 if ax is axes[0] else 1.15) * (max(max(heights) for heights in bars.values()) or 1.0)
+        )
     if codes:
         level = _level(codes, [f"{name}|noise" for name in DRAWN])
         counts = {name: [float(np.mean(row[f"{name}|noise"].at[level])) for row in codes] for name in DRAWN}
         _bars(axes[2], labels, counts)
-        axes[2].set_ylim(0, 1.15 * max(max(heights) for heights in counts.values()))
+        axes[2].set_ylim(0, 1.15 * (max(max(heights) for heights in counts.values()) or 1.0))
         finish(axes[2], x="", y=f"non-zeros at error {level}", title="Blurred-noise atoms", legend=False)
     noise = table[0]["noise"]["dct"].participation
     caption = (
