@@ -132,7 +132,7 @@ def test_filters_that_did_not_change_have_forgotten_nothing():
     left = filter_measures(dict.fromkeys(("start", "clean", "robust", "continued"), net)).leftover_robust
     assert left.energy_before == pytest.approx(1)
     assert math.isnan(left.forgotten)
-    assert set(undefined_values(AlexnetResult)) == {"at", "forgotten"}
+    assert set(undefined_values(AlexnetResult)) == {"at", "density", "forgotten", "participation"}
 
 
 def test_right_images_come_first():
