@@ -1,5 +1,6 @@
 """The rows of the contract suite: one for every reduction."""
 
 from span_row import SPAN
+from symmetric_row import SYMMETRIC
 
-ROWS = (SPAN,)
+ROWS = (SPAN, SYMMETRIC)
