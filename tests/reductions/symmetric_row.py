@@ -65,7 +65,11 @@ def follow(start: Problem, steps: int) -> OddTwoLayer:
 
 
 def distance(have: OddTwoLayer, want: OddTwoLayer) -> float:
-    numbers = [(have.W, want.W), (have.b, want.b), (torch.tensor(have.sigma_rho), torch.tensor(want.sigma_rho))]
+    numbers = [
+        (have.W, want.W),
+        (have.b, want.b),
+        (torch.tensor(have.sigma_rho), torch.tensor(want.sigma_rho)),
+    ]
     return max(float((a - b).norm() / b.norm().clamp_min(1e-300)) for a, b in numbers)
 
 
@@ -103,5 +107,7 @@ SYMMETRIC = Row(
     sentences=(obstacle, trainer_obstacle),
     follow=follow,
     distance=distance,
-    in_dimension=lambda d: replace(problem(), code=SparseCode(k=6, D=d), start=SymmetricNet(d=d, threshold=0.2)),
+    in_dimension=lambda d: replace(
+        problem(), code=SparseCode(k=6, D=d), start=SymmetricNet(d=d, threshold=0.2)
+    ),
 )

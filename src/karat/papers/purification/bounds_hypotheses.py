@@ -44,6 +44,8 @@ class TheoremSetting:
         axis_dictionary: whether the features lie along the axes.
         clean_time: :math:`\eta T_f / d` of clean training.
         robust_time: :math:`\eta T_g / d` of adversarial training.
+        bias_power: the threshold is :math:`k^{-\mathtt{bias\_power}}` from the start on, with the noise of
+            the second phase, and neurons start as pure features; None for other schedules.
     """
 
     d: int
@@ -60,6 +62,7 @@ class TheoremSetting:
     axis_dictionary: bool
     clean_time: float
     robust_time: float
+    bias_power: float | None = None
 
     @property
     def c0(self) -> float:
@@ -92,8 +95,7 @@ def of_the_algorithm(s: TheoremSetting) -> list[Condition]:
     noise = "Alg 1: noise rho drawn inside the loss"
     return [
         *of_the_data(s.d, s.k),
-        is_so("Sec 4.1: random start w ~ N(0, sigma_0^2 I)", s.random_start),
-        is_so("Sec 4.1: printed schedules of bias and noise", s.paper_schedule),
+        *of_the_start(s),
         is_so(decay, True)
         if math.isclose(s.lam, printed)
         else waived(
@@ -112,6 +114,68 @@ def of_the_algorithm(s: TheoremSetting) -> list[Condition]:
             "Thm 5.1: N >= d^C points, lr <= d^-C, sigma_0 = 1/poly(d), c0 <= c",
             "the constants C and c are not named",
         ),
+    ]
+
+
+def of_the_start(s: TheoremSetting) -> list[Condition]:
+    r"""How training begins: at small random rows, or at pure features where the lottery is over.
+
+    Args:
+        s: the run as the theorems see it.
+
+    Reading: the theorems on what follows the lottery use the start only by what Theorem C.2 says of the
+        neurons after it; `of_the_structure` looks at that. The 0.0001 in :math:`b = k^{-0.5001}` is one of
+        the text's small constants: as printed it halves b first at :math:`k = 2^{10000}`.
+
+    Ref: purification, Sec 4.1; purification, Sec 6.2
+    """
+    random = "Sec 4.1: random start w ~ N(0, sigma_0^2 I)"
+    if s.bias_power is None:
+        return [
+            is_so(random, s.random_start),
+            is_so("Sec 4.1: printed schedules of bias and noise", s.paper_schedule),
+        ]
+    return [
+        waived(
+            random,
+            "'even if we use w_i = M_i as initialization as opposed to random initialization, continuing "
+            "clean training will still accumulate these small but dense mixtures' (Sec 6.2)",
+        ),
+        at_least(
+            "Sec 4.1: b ends at k^-(0.5 + c) with c > 0", s.bias_power, 0.5, "the text takes c = 0.0001"
+        ),
+        at_most("Sec 4.1: b ends at k^-(0.5 + c) with c small, at most 0.1", s.bias_power, 0.6),
+        is_so("Sec 4.1: noise b (logloglog d)^3/log d", True),
+    ]
+
+
+def of_the_structure(
+    s: TheoremSetting, alpha: float, beta: float, support: float, largest_dense: float
+) -> list[Condition]:
+    r"""What Theorem C.2 concludes and the later theorems use, looked at on a net of pure starts.
+
+    .. math:: \alpha \ge 2 \sqrt k\, b, \qquad |\beta| \le 2 \alpha E\|z\|_0 / d, \qquad
+        \max_i \|v_i\|_2 \le 1
+
+    Args:
+        s: the run as the theorems see it.
+        alpha: pure part of every neuron after clean training.
+        beta: its dense mixture.
+        support: expected number of non-zero codes.
+        largest_dense: largest length of a neuron's dense part over adversarial training.
+
+    Reading: :math:`k \Xi_2^2/d` in Proposition F.8 hides the constant of :math:`\|z\|_0 = \Theta(k)`.
+
+    Ref: purification, Thm C.2; purification, Prop F.8; purification, (F.13)
+    """
+    return [
+        at_least(
+            "Thm C.2: every neuron is in S_sure+, alpha >= 2 sqrt(k) b",
+            alpha,
+            2 * s.k ** (0.5 - (s.bias_power or 0.5)),
+        ),
+        at_most("Prop F.8: |<u_i, M_j>| <= C k/d", abs(beta), 2 * abs(alpha) * support / s.d),
+        at_most("(F.13): |v_i| <= 1 for every neuron", largest_dense, 1.0),
     ]
 
 
@@ -177,12 +241,20 @@ def of_fragility(s: TheoremSetting) -> list[Condition]:
 
     Ref: purification, Thm 5.1(c); purification, Thm E.1
     """
+    l2 = clean_failure_radius(s.d, s.k, s.c0, GAMMA)
+    radii = (
+        [
+            at_least("Thm 5.1(c): tau >= k^-(0.5 + 10 c)", s.tau, universal_radius(s.k, SLACK)),
+            at_least("Thm E.1: tau >= Xi2^10 sqrt(d)/k^2", s.tau, l2),
+        ]
+        if s.p == 2
+        else [at_least("Thm E.1: tau >= Xi2^10/k^2 in l_inf", s.tau, l2 / math.sqrt(s.d))]
+    )
     return [
         *of_clean_training(s),
         at_least("Thm E.1: k >= d^((1 - c0)/3)", s.k, s.d ** ((1 - s.c0) / 3)),
         late(s),
-        at_least("Thm 5.1(c): tau >= k^-(0.5 + 10 c)", s.tau, universal_radius(s.k, SLACK)),
-        at_least("Thm E.1: tau >= Xi2^10 sqrt(d)/k^2", s.tau, clean_failure_radius(s.d, s.k, s.c0, GAMMA)),
+        *radii,
     ]
 
 

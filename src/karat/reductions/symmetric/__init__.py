@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING
 from karat.lazy import attach
 
 if TYPE_CHECKING:
-    from karat.reductions.symmetric.perturbation import Attacked, attack, strongest
     from karat.reductions.symmetric.diagram import (
         Problem,
         State,
@@ -17,6 +16,7 @@ if TYPE_CHECKING:
         step,
     )
     from karat.reductions.symmetric.net import SymmetricNet
+    from karat.reductions.symmetric.perturbation import Attacked, attack, strongest
     from karat.reductions.symmetric.sparse_points import SparsePoints, draw_points
 else:
     __getattr__, __dir__ = attach(__name__)

@@ -17,8 +17,8 @@ from karat.data.sparse_code import SparseCode
 from karat.data.sparse_coding import SparseCoding, draw_w_star
 from karat.nets.odd_two_layer import OddTwoLayer
 from karat.reductions.contract import require_exact
-from karat.reductions.symmetric.perturbation import attack
 from karat.reductions.symmetric.net import SymmetricNet
+from karat.reductions.symmetric.perturbation import attack
 from karat.reductions.symmetric.sparse_points import SparsePoints, draw_points
 from karat.training.odd.trainer import OddTrainer
 
@@ -101,6 +101,12 @@ def obstacle(problem: Problem) -> str | None:
 
 
 def trainer_obstacle(trainer: OddTrainer, dictionary: str) -> str | None:
+    """Why this rule of updating breaks the symmetry, or is not written for symmetric nets; None if it is.
+
+    Args:
+        trainer: the rule.
+        dictionary: kind of the features.
+    """
     if trainer.sampled_noise:
         return "noise that is drawn per neuron makes neurons differ"
     if trainer.bias_rate > 0:

@@ -2,25 +2,25 @@
 
 import math
 
-from karat.core.compiled import Array, Indices, Number, compiled
+from karat.core.compiled import Array, Indices, compiled
 
 
 @compiled()
 def _smallest(
-    z: Number,
-    c: Number,
-    own: Number,
-    copies: Number,
-    mu: Number,
-    nu: Number,
-    tau: Number,
+    z: float,
+    c: float,
+    own: float,
+    copies: float,
+    mu: float,
+    nu: float,
+    tau: float,
     at: Array,
     value: Array,
-) -> tuple[Number, Number, Number]:
+) -> tuple[float, float]:
     r"""The minimum over :math:`|\delta| \le \tau` of copies F(own (z + delta) + c) - mu delta + nu delta^2.
 
     Returns:
-        the minimum, where it is met, and the slope of F there.
+        the minimum, and the slope of F where it is met.
     """
     low, high = own * (z - tau) + c, own * (z + tau) + c
     last = len(at)
@@ -33,7 +33,7 @@ def _smallest(
         else:
             right = middle
     piece = left
-    best, where, slope_there = math.inf, 0.0, 0.0
+    best, slope_there = math.inf, 0.0
     begin = low
     while True:
         end = min(high, at[piece]) if piece < last else high
@@ -54,70 +54,104 @@ def _smallest(
             delta = second if pull > 0 else first
         found = copies * (at_begin + slope * own * (delta - first)) - mu * delta + nu * delta * delta
         if found < best:
-            best, where, slope_there = found, delta, slope
+            best, slope_there = found, slope
         if end >= high:
-            return best, where, slope_there
+            return best, slope_there
         begin = end
         piece += 1
 
 
 @compiled()
-def _cell(
+def _dual(
     row: Array,
-    others: Number,
-    rest: Number,
-    score: Number,
+    others: float,
+    rest: float,
+    c: float,
     net: Array,
     at: Array,
     value: Array,
     slope: Array,
-    rest_slope: Number,
+    rest_slope: float,
+    tau: float,
+    mu: float,
+    nu: float,
+) -> tuple[float, float, float]:
+    """The sum of the smallest values of all coordinates for two multipliers, less what rounding may add to
+    it.
+
+    Returns:
+        the sum; the sum of the slopes where the minima are met; the sum of their squares.
+    """
+    own, copies = net[0] - net[1], net[5]
+    total, size, pulls, squares = 0.0, 0.0, 0.0, 0.0
+    for j in range(len(row)):
+        found, steep = _smallest(row[j], c, own, copies, mu + slope[j], nu, tau, at, value)
+        steep = copies * own * steep - slope[j]
+        total += found
+        size += abs(found)
+        pulls += steep
+        squares += steep * steep
+    found, steep = _smallest(rest, c, own, copies, mu + rest_slope, nu, tau, at, value)
+    steep = copies * own * steep - rest_slope
+    total += others * found
+    size += others * abs(found)
+    return total - 1e-12 * size, pulls + others * steep, squares + others * steep * steep
+
+
+@compiled()
+def _cell(
+    row: Array,
+    others: float,
+    rest: float,
+    score: float,
+    net: Array,
+    at: Array,
+    value: Array,
+    slope: Array,
+    rest_slope: float,
     l_inf: bool,
-    tau: Number,
-    low: Number,
-    high: Number,
-) -> Number:
-    """A lower bound over all perturbations whose sum lies in [low, high]."""
-    alpha, beta, gamma, copies, hubs = net[0], net[1], net[2], net[5], net[6]
-    own = alpha - beta
+    tau: float,
+    low: float,
+    high: float,
+    enough: float,
+) -> float:
+    """A lower bound over all perturbations whose sum lies in [low, high]; beyond `enough` any will do."""
+    beta, gamma, copies, hubs = net[1], net[2], net[5], net[6]
+    own = net[0] - beta
     c = beta * (score + (low if beta >= 0 else high))
-    dense, _, _ = _smallest(0.0, gamma * (score + (low if gamma >= 0 else high)), 1.0, hubs, 0.0, 0.0, 0.0, at, value)
+    # A hub sees nothing but the sum.
+    hub, _ = _smallest(
+        0.0, gamma * (score + (low if gamma >= 0 else high)), 1.0, hubs, 0.0, 0.0, 0.0, at, value
+    )
+    if l_inf or tau == 0:
+        total, _, _ = _dual(row, others, rest, c, net, at, value, slope, rest_slope, tau, 0.0, 0.0)
+        return hub + total
     count = others + len(row)
+    # At the optimum sum delta = T and |delta| = tau, with delta_j = (mu - steep_j) / (2 nu).
+    aim = min(max(0.0, low), high)
+    budget = tau * tau - aim * aim / count
     # Begin as if every listed neuron were awake and no other; the first pass finds out.
-    mu = 0.0
-    nu = 0.0 if l_inf else copies * own * math.sqrt(max(len(row), 1)) / (2 * tau) if tau > 0 else 0.0
-    best = -math.inf
-    for _ in range(1 if l_inf or tau == 0 else 8):
-        total, size = 0.0, 0.0
-        pulls, squares = 0.0, 0.0
-        for j in range(len(row)):
-            found, _, steep = _smallest(row[j], c, own, copies, mu + slope[j], nu, tau, at, value)
-            total += found
-            size += abs(found)
-            pulls += copies * own * steep - slope[j]
-            squares += (copies * own * steep - slope[j]) ** 2
-        found, _, steep = _smallest(rest, c, own, copies, mu + rest_slope, nu, tau, at, value)
-        steep = copies * own * steep - rest_slope
-        total += others * found + dense + min(mu * low, mu * high) - nu * tau * tau
-        size += others * abs(found) + abs(dense) + abs(mu * low) + nu * tau * tau
-        best = max(best, total - 1e-12 * size)
-        if l_inf or tau == 0:
+    first = copies * own * math.sqrt(max(len(row), 1)) / (2 * tau)
+    mu, nu, best = 0.0, first, -math.inf
+    for attempt in range(16):
+        total, pulls, squares = _dual(row, others, rest, c, net, at, value, slope, rest_slope, tau, mu, nu)
+        best = max(best, total + min(mu * low, mu * high) - nu * tau * tau)
+        if hub + best > enough:
             break
-        pulls += others * steep
-        squares += others * steep * steep
-        # At the optimum sum delta = T and |delta| = tau, with delta_j = (mu - steep_j) / (2 nu).
-        aim = min(max(0.0, low), high)
-        spread = max(squares - pulls * pulls / count, 0.0)  # of the steeps around their mean
-        budget = tau * tau - aim * aim / count
-        if budget <= 0 or spread == 0:
+        spread = squares - pulls * pulls / count  # of the slopes around their mean
+        if spread < 1e-9 * (copies * own) ** 2:
+            # Nothing pulls, as in a deviation from the tangent: try smaller and smaller multipliers.
+            nu = first * 0.25 ** (attempt + 1)
+            mu = (2 * nu * aim + pulls) / count
+            continue
+        if attempt >= 8 or budget <= 0:
             break
         nu = math.sqrt(spread / budget) / 2
         mu = (2 * nu * aim + pulls) / count
-        # Without a sum to keep the multiplier would be zero: T = -sum of steeps / (2 nu) is then free in the cell.
-        free = -pulls / (2 * math.sqrt(squares) / (2 * tau)) if squares > 0 else 0.0
-        if low <= free <= high:
+        # Where the sum that nobody asks for lies in the cell, its multiplier is zero.
+        if low <= -pulls * tau / math.sqrt(squares) <= high:
             mu, nu = 0.0, math.sqrt(squares) / (2 * tau)
-    return best
+    return hub + best
 
 
 @compiled()
@@ -125,7 +159,7 @@ def bound_rows(
     values: Array,
     offsets: Indices,
     rest: Array,
-    d: Number,
+    d: float,
     net: Array,
     at: Array,
     value: Array,
@@ -133,13 +167,14 @@ def bound_rows(
     rest_slope: Array,
     level: Array,
     l_inf: bool,
-    tau: Number,
+    tau: float,
     cells: int,
-    enough: Number,
+    enough: float,
     falling: bool,
     out: Array,
 ) -> None:
-    r"""Lower bounds of :math:`f(x + \delta) - \text{level} - \langle \text{slope}, \delta \rangle` over a ball.
+    r"""Lower bounds of :math:`f(x + \delta) - \text{level} - \langle \text{slope}, \delta \rangle` over a
+    ball.
 
     Args:
         values: listed coordinates of the points.
@@ -187,6 +222,7 @@ def bound_rows(
                     tau,
                     low,
                     high,
+                    enough,
                 )
                 lowest = min(lowest, bound)
                 if lowest <= enough and parts < cells:

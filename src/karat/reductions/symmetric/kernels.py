@@ -1,24 +1,24 @@
 r"""Compiled passes over sparse points: outputs, gates, gradients and attacks of a symmetric net.
 
-A neuron sees :math:`u_i = (\alpha - \beta) \tilde x_i + \beta S` with the score :math:`S = \sum_j \tilde x_j`,
-so that neurons of coordinates with equal values have equal outputs and one of them stands for all.
+A neuron sees :math:`u_i = (\alpha - \beta) \tilde x_i + \beta S` with the score :math:`S = \sum_j \tilde
+x_j`, so that neurons of coordinates with equal values have equal outputs and one of them stands for all.
 
-Every function works row by row on points as `SparsePoints` stores them; a net is the vector alpha, beta, gamma,
-threshold, noise, copies, hubs.
+Every function works row by row on points as `SparsePoints` stores them; a net is the vector alpha, beta,
+gamma, threshold, noise, copies, hubs.
 """
 
 import math
 
 import numpy as np
 
-from karat.core.compiled import Array, Indices, Number, compiled
+from karat.core.compiled import Array, Indices, compiled
 
 _SLEEPS = 8.5
 """Beyond so many standard deviations a gate is open or shut to rounding."""
 
 
 @compiled()
-def excess(p: Number) -> Number:
+def excess(p: float) -> float:
     r"""The Gaussian mean excess :math:`h(p) = p \Phi(p) + \varphi(p)`; below p = -8 few digits are right."""
     if p > _SLEEPS:
         return p
@@ -28,8 +28,9 @@ def excess(p: Number) -> Number:
 
 
 @compiled()
-def pair(u: Number, b: Number, s: Number) -> tuple[Number, Number]:
-    r"""A pair's output :math:`E\,\mathrm{ReLU}(u - b + \rho) - E\,\mathrm{ReLU}(-u - b + \rho)`, and its derivative.
+def pair(u: float, b: float, s: float) -> tuple[float, float]:
+    r"""A pair's output :math:`E\,\mathrm{ReLU}(u - b + \rho) - E\,\mathrm{ReLU}(-u - b + \rho)`, and its
+    derivative.
 
     Args:
         u: what the pair sees.
@@ -52,7 +53,7 @@ def pair(u: Number, b: Number, s: Number) -> tuple[Number, Number]:
 
 
 @compiled()
-def _score(row: Array, others: Number, rest: Number) -> Number:
+def _score(row: Array, others: float, rest: float) -> float:
     total = others * rest
     for j in range(len(row)):
         total += row[j]
@@ -60,7 +61,7 @@ def _score(row: Array, others: Number, rest: Number) -> Number:
 
 
 @compiled()
-def scores(values: Array, offsets: Indices, rest: Array, d: Number, out: Array) -> None:
+def scores(values: Array, offsets: Indices, rest: Array, d: float, out: Array) -> None:
     """Sums of all coordinates.
 
     Args:
@@ -76,9 +77,7 @@ def scores(values: Array, offsets: Indices, rest: Array, d: Number, out: Array) 
 
 
 @compiled()
-def _look(
-    row: Array, others: Number, rest: Number, net: Array, gates: Array
-) -> tuple[Number, Number, Number]:
+def _look(row: Array, others: float, rest: float, net: Array, gates: Array) -> tuple[float, float, float]:
     """Fill the gates of one row; return its output, the gate of all other neurons and that of the hubs."""
     alpha, beta, gamma, b, s, copies, hubs = net[0], net[1], net[2], net[3], net[4], net[5], net[6]
     own = alpha - beta
@@ -98,7 +97,7 @@ def look(
     values: Array,
     offsets: Indices,
     rest: Array,
-    d: Number,
+    d: float,
     net: Array,
     f: Array,
     gates: Array,
@@ -129,7 +128,7 @@ def pull(
     values: Array,
     offsets: Indices,
     rest: Array,
-    d: Number,
+    d: float,
     residual: Array,
     gates: Array,
     rest_gate: Array,
@@ -138,7 +137,8 @@ def pull(
 ) -> None:
     r"""Gradients of the three coefficients, averaged over the symmetry group.
 
-    Neuron i receives :math:`\sum_n r_n g_{ni} \tilde x_n`. Its own coordinate is averaged over all i, every other
+    Neuron i receives :math:`\sum_n r_n g_{ni} \tilde x_n`. Its own coordinate is averaged over all i, every
+    other
     one over all pairs :math:`i \ne j`, that of a hub over all j. Times d, for a step has the length h d.
 
     Args:
@@ -171,8 +171,8 @@ def pull(
 
 @compiled()
 def _slopes(
-    others: Number, net: Array, gates: Array, rest_gate: Number, hub_gate: Number, slope: Array
-) -> Number:
+    others: float, net: Array, gates: Array, rest_gate: float, hub_gate: float, slope: Array
+) -> float:
     """Fill the gradient of f at the listed coordinates of one row; return the one that all others share."""
     alpha, beta, gamma, copies, hubs = net[0], net[1], net[2], net[5], net[6]
     total = others * rest_gate
@@ -187,7 +187,7 @@ def _slopes(
 @compiled()
 def slopes(
     offsets: Indices,
-    d: Number,
+    d: float,
     net: Array,
     gates: Array,
     rest_gate: Array,
@@ -213,18 +213,16 @@ def slopes(
     for i in range(len(rest_gate)):
         begin, end = offsets[i], offsets[i + 1]
         others = d - (end - begin)
-        rest_slope[i] = _slopes(
-            others, net, gates[begin:end], rest_gate[i], hub_gate[i], slope[begin:end]
-        )
+        rest_slope[i] = _slopes(others, net, gates[begin:end], rest_gate[i], hub_gate[i], slope[begin:end])
 
 
 @compiled()
-def _sign(number: Number) -> Number:
+def _sign(number: float) -> float:
     return 1.0 if number > 0 else (-1.0 if number < 0 else 0.0)
 
 
 @compiled()
-def _size(row: Array, others: Number, rest: Number, power: Number) -> Number:
+def _size(row: Array, others: float, rest: float, power: float) -> float:
     """The l1, l2 or l_inf norm of one row."""
     if power == math.inf:
         largest = abs(rest) if others > 0 else 0.0
@@ -243,7 +241,7 @@ def _size(row: Array, others: Number, rest: Number, power: Number) -> Number:
 
 
 @compiled()
-def lengths(entries: Array, offsets: Indices, rest: Array, d: Number, power: Number, out: Array) -> None:
+def lengths(entries: Array, offsets: Indices, rest: Array, d: float, power: float, out: Array) -> None:
     """Norms of sparse vectors.
 
     Args:
@@ -261,8 +259,8 @@ def lengths(entries: Array, offsets: Indices, rest: Array, d: Number, power: Num
 
 @compiled()
 def _step(
-    now: Array, rest_now: Number, slope: Array, rest_slope: Number, size: Number, step: Number, l_inf: bool
-) -> Number:
+    now: Array, rest_now: float, slope: Array, rest_slope: float, size: float, step: float, l_inf: bool
+) -> float:
     """Move one row against the gradient in place; return where all its other coordinates are then."""
     if l_inf:
         for j in range(len(now)):
@@ -275,7 +273,7 @@ def _step(
 
 
 @compiled()
-def _project(now: Array, others: Number, rest_now: Number, tau: Number, l_inf: bool) -> Number:
+def _project(now: Array, others: float, rest_now: float, tau: float, l_inf: bool) -> float:
     """Bring one row back into its ball in place; return where all its other coordinates are then."""
     if l_inf:
         for j in range(len(now)):
@@ -295,13 +293,13 @@ def descend(
     offsets: Indices,
     rest: Array,
     y: Array,
-    d: Number,
+    d: float,
     net: Array,
     l_inf: bool,
-    tau: Number,
-    zero_below: Number,
+    tau: float,
+    zero_below: float,
     steps: int,
-    step: Number,
+    step: float,
     start: int,
     best: Array,
     delta: Array,
@@ -309,8 +307,8 @@ def descend(
 ) -> None:
     r"""Attack every point: the move of length tau that the gradient likes least, then projected steps.
 
-    With no further steps and from the gradient it is the fast gradient method. Kept is the smallest margin on the
-    way and where it was met.
+    With no further steps and from the gradient it is the fast gradient method. Kept is the smallest margin
+    on the way and where it was met.
 
     Args:
         values: listed coordinates of the points.
@@ -372,7 +370,7 @@ def descend(
 
 
 @compiled()
-def place(uniform: Array, edges: Array, sizes: Array, spread: Number, values: Array) -> None:
+def place(uniform: Array, edges: Array, sizes: Array, spread: float, values: Array) -> None:
     r"""Turn uniform numbers into codes that are on: level, sign and size from the digits of one number each.
 
     Args:

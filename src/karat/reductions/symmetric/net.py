@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 import torch
@@ -103,7 +103,7 @@ class SymmetricNet:
         alpha, beta, gamma = self.alpha - other.alpha, self.beta - other.beta, self.gamma - other.gamma
         return self.copies * self.d * (alpha**2 + (self.d - 1) * beta**2) + self.hubs * self.d * gamma**2
 
-    def replace(self, **changes: float) -> Self:
+    def replace(self, **changes: Any) -> Self:
         """The same net with some fields exchanged."""
         return replace(self, **changes)
 

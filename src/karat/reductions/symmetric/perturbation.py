@@ -60,9 +60,10 @@ def attack(
 ) -> Attacked:
     r"""Move every point against its label inside its ball, equal coordinates alike.
 
-    From "fast gradient" without further steps it is the fast gradient method, as `attacks.Steepest` finds it in d
-    dimensions; from "universal" the move along :math:`M w^*`, which looks at no net. Further steps are those of
-    PGD, and the smallest margin on the way counts.
+    From "fast gradient" without further steps it is the fast gradient method, as `attacks.Steepest` finds
+    it in d
+    dimensions; from "universal" the move along :math:`M w^*`, which looks at no net. Further steps are
+    those of PGD, and the smallest margin on the way counts.
 
     Args:
         net: to be attacked.
@@ -101,9 +102,7 @@ def attack(
     return found
 
 
-def strongest(
-    net: SymmetricNet, points: SparsePoints, p: float, tau: float, *, steps: int = 20
-) -> Attacked:
+def strongest(net: SymmetricNet, points: SparsePoints, p: float, tau: float, *, steps: int = 20) -> Attacked:
     """The best of PGD from the points, from the fast gradient method and from the universal direction.
 
     Args:

@@ -1,15 +1,19 @@
-"""Inputs that are equal in all but a few coordinates: what the symmetric reduction sees of a point in d dimensions."""
+"""Inputs that are equal in all but a few coordinates: what the symmetric reduction sees of a point in d
+dimensions."""
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Self
+from typing import Self, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from karat.core.checks import require_integer
 from karat.core.compiled import Array, Indices
 from karat.data.sparse_code import SparseCode
 from karat.reductions.symmetric.kernels import place, scores
+
+T = TypeVar("T", bound=np.generic)
 
 # A score of magnitude below this is a tie that rounding has hidden: sign(0) = +1 must see it as zero.
 _TIE = 1e-12
@@ -17,7 +21,8 @@ _TIE = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class SparsePoints:
-    r"""n points :math:`M \tilde x` of which most coordinates :math:`\tilde x_j = w^*_j \langle M_j, x \rangle` agree.
+    r"""n points :math:`M \tilde x` of which most coordinates :math:`\tilde x_j = w^*_j \langle M_j, x
+    \rangle` agree.
 
     Row i has the coordinates `values[offsets[i]:offsets[i + 1]]`, in any order, and `rest[i]` in all of the
     others. A sparse code has rest 0; an attack moves all zero coordinates alike.
@@ -57,9 +62,26 @@ class SparsePoints:
     @cached_property
     def label(self) -> Array:
         """(n,) the sign of the score, +1 for zero."""
-        return np.where(self.score >= -_TIE, 1.0, -1.0)
+        return np.asarray(np.where(self.score >= -_TIE, 1.0, -1.0), dtype=float)
 
-    def per_entry(self, numbers: Array) -> Array:
+    def row_sums(self, entries: Array) -> Array:
+        """(n,) sums over the listed coordinates of every row.
+
+        Args:
+            entries: a number for each of them.
+        """
+        return np.asarray(np.bincount(self.rows, weights=entries, minlength=len(self)), dtype=float)
+
+    def select(self, chosen: np.ndarray) -> Self:
+        """Some of the points.
+
+        Args:
+            chosen: (n,) bool.
+        """
+        offsets = np.concatenate([[0], np.cumsum(self.support[chosen])]).astype(np.int64)
+        return type(self)(self.d, self.values[chosen[self.rows]], offsets, self.rest[chosen])
+
+    def per_entry(self, numbers: NDArray[T]) -> NDArray[T]:
         """Repeat a number per row for all of its listed coordinates.
 
         Args:
@@ -75,18 +97,6 @@ class SparsePoints:
             rest: (n,) its common value in all others.
         """
         return replace(self, values=self.values + values, rest=self.rest + rest)
-
-    def take(self, count: int) -> Self:
-        """The first points.
-
-        Args:
-            count: how many at most.
-        """
-        count = min(count, len(self))
-        last = int(self.offsets[count])
-        return replace(
-            self, values=self.values[:last], offsets=self.offsets[: count + 1], rest=self.rest[:count]
-        )
 
     def dense(self, positions: Indices) -> Array:
         """The points with all their coordinates, (n, d).

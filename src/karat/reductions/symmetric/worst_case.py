@@ -1,14 +1,17 @@
 r"""Certificates for symmetric nets: the worst case over a ball in d dimensions as a problem in few numbers.
 
-By oddness let y = 1. A perturbation :math:`\delta` changes neuron i by its own :math:`\delta_i` and all neurons by
-:math:`T = \sum_j \delta_j`. For T in an interval the mixtures are at least what they are at one of its ends; what
+By oddness let y = 1. A perturbation :math:`\delta` changes neuron i by its own :math:`\delta_i` and all
+neurons by
+:math:`T = \sum_j \delta_j`. For T in an interval the mixtures are at least what they are at one of its
+ends; what
 is left is a sum over coordinates that only the interval and the ball couple, and weak duality bounds it by
 
-.. math:: \sum_j \min_{|\delta| \le \tau} \Big[ r F(a (\tilde x_j + \delta) + c) - \mu \delta + \nu \delta^2 \Big]
+.. math:: \sum_j \min_{|\delta| \le \tau} \Big[ r F(a (\tilde x_j + \delta) + c) - \mu \delta + \nu \delta^2
+\Big]
     + \min_T \mu T - \nu \tau^2 , \qquad a = \alpha - \beta, \quad c = \beta (S + T_{end}),
 
-for every :math:`\mu` and :math:`\nu \ge 0`: one-dimensional problems, and equal ones for equal coordinates. F is
-bounded below by a piecewise linear function, so that each is solved exactly.
+for every :math:`\mu` and :math:`\nu \ge 0`: one-dimensional problems, and equal ones for equal coordinates.
+F is bounded below by a piecewise linear function, so that each is solved exactly.
 """
 
 import math
@@ -22,9 +25,9 @@ from karat.reductions.symmetric.dual_bound import bound_rows
 from karat.reductions.symmetric.net import SymmetricNet
 from karat.reductions.symmetric.sparse_points import SparsePoints
 
+_STEPS = (0.4, 0.8, 1.2, 1.6, 2.1, 2.7, 3.4, 4.2, 5.2, 6.5)
 _NODES = np.array(
-    [-38, -30, -24, -19, -15, -12, -10, -8, -6.5, -5.2, -4.2, -3.4, -2.7, -2.1, -1.6, -1.2, -0.8, -0.4]
-    + [0, 0.4, 0.8, 1.2, 1.6, 2.1, 2.7, 3.4, 4.2, 5.2, 6.5, 8.5]
+    [-38, -30, -24, -19, -15, -12, -10, -8, *(-step for step in reversed(_STEPS)), 0, *_STEPS, 8.5]
 )
 
 
@@ -55,7 +58,11 @@ def minorant(threshold: float, sigma_rho: float) -> Minorant:
     nodes = -_NODES
     # The mean excess h(p) = p Phi(p) + phi(p) by erfcx, which keeps its tail accurate, and p + h(-p) above 0.
     tail = np.abs(nodes)
-    h = np.exp(-(tail**2) / 2) / math.sqrt(2 * math.pi) * (1 - tail * math.sqrt(math.pi / 2) * erfcx(tail / math.sqrt(2)))
+    h = (
+        np.exp(-(tail**2) / 2)
+        / math.sqrt(2 * math.pi)
+        * (1 - tail * math.sqrt(math.pi / 2) * erfcx(tail / math.sqrt(2)))
+    )
     h = np.maximum(h, 0.0) * (1 + 1e-9) + np.maximum(_NODES, 0.0)
     chords_at, chords = s * nodes - b, -s * h
     # Nodes run upwards in u; the kink of the first part is one more breakpoint.
@@ -66,17 +73,19 @@ def minorant(threshold: float, sigma_rho: float) -> Minorant:
 
 
 def worst_margins(net: SymmetricNet, points: SparsePoints, p: float, tau: float, *, cells: int = 64) -> Array:
-    r"""(n,) numbers that :math:`y f(x + \delta)` exceeds for every :math:`\|\delta\|_p \le \tau` in d dimensions.
+    r"""(n,) numbers that :math:`y f(x + \delta)` exceeds for every :math:`\|\delta\|_p \le \tau` in d
+    dimensions.
 
-    Where alpha >= beta >= 0 and gamma >= 0 the net grows in every coordinate: then the worst case in l_inf is the
-    universal direction, and its margin is returned as it is.
+    Where alpha >= beta >= 0 and gamma >= 0 the net grows in every coordinate: then the worst case in l_inf
+    is the universal direction, and its margin is returned as it is.
 
     Args:
         net: with alpha > beta.
         points: inputs; their own labels count.
         p: 2 or inf.
         tau: radius.
-        cells: into how many intervals the sum of a perturbation is cut at most; fewer where fewer prove the sign.
+        cells: into how many intervals the sum of a perturbation is cut at most; fewer where fewer prove the
+            sign.
     """
     if p not in (2, math.inf):
         raise ValueError(f"`p` of `worst_margins` must be 2 or inf, got {p:g}.")
@@ -86,7 +95,8 @@ def worst_margins(net: SymmetricNet, points: SparsePoints, p: float, tau: float,
 
 
 def tangent_deviation(net: SymmetricNet, points: SparsePoints, tau: float, *, cells: int = 64) -> Array:
-    r"""(n,) numbers that :math:`|f(x + \delta) - f(x) - \langle \nabla f(x), \delta \rangle|` stays below in an l2 ball.
+    r"""(n,) numbers that :math:`|f(x + \delta) - f(x) - \langle \nabla f(x), \delta \rangle|` stays below
+    in an l2 ball.
 
     Args:
         net: with alpha > beta.

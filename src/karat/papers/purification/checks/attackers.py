@@ -25,7 +25,7 @@ from karat.papers.purification.experiments.weak_attackers import (
 )
 from karat.study.check import Check
 from karat.study.control import Control
-from karat.study.finding import ACCURACY, ERROR, RATIO, SHARE, Finding
+from karat.study.finding import ACCURACY, RATIO, SHARE, Finding
 from karat.study.judging import all_of, bound, noted
 from karat.study.run import Run, examples
 
@@ -57,16 +57,6 @@ def _random_start(every: Sequence[Run[OddNetConfig, RandomInitResult]]) -> Findi
         f"{mean(runs, lambda r: r.clean.pgd):.3f}, without {mean(runs, lambda r: r.robust.accuracy):.3f} "
         f"against {mean(runs, lambda r: r.clean.accuracy):.3f}.",
     )
-
-
-def _own_attack(every: WeakAttackerRuns) -> Finding:
-    """The error under every attacker on the net trained against it."""
-    runs = largest_standard(every)
-    findings = []
-    for name in runs[0].result.trained:
-        finding = bound([run.result.trained[name].own_error for run in runs], "at most", SMALL, ERROR)
-        findings.append(noted(finding, f"{name}: {finding}."))
-    return all_of(*findings)
 
 
 def _weak(every: WeakAttackerRuns) -> Finding:
@@ -138,17 +128,6 @@ CHECKS = (
         ),
         reading="'Never builds' is read as less than half of clean training's mixture at every step; the "
         "radius grows over 80% of training, which is ours.",
-    ),
-    Check(
-        claim_id="purification.thm5.3a",
-        experiment=WEAK_ATTACKERS,
-        evaluate=_own_attack,
-        conditions=robust_conditions,
-        satisfied=examples(_trained(0.002, 0.1)),
-        violated=examples(_trained(0.019, 0.5)),
-        controls=(_NO_ADVERSARIAL_TRAINING,),
-        reading="Six attackers, from PGD to random directions: each is judged by its own error on the net "
-        f"trained against it, and all must pass. o(1) is read as at most {SMALL:g}.",
     ),
     Check(
         claim_id="purification.thm5.3a.weak",

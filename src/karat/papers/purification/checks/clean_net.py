@@ -10,12 +10,10 @@ from karat.papers.purification.checks.made_up import made_up
 from karat.papers.purification.checks.readings import (
     FACTOR,
     ONE_SIZE,
-    SMALL,
     average,
     clean_conditions,
     data_conditions,
     each,
-    fragile_conditions,
     halfway,
     largest_standard,
     mean,
@@ -25,7 +23,7 @@ from karat.papers.purification.checks.readings import (
 from karat.papers.purification.experiments.l2 import L2, TwoTrainingsResult
 from karat.papers.purification.experiments.odd_net_config import OddNetConfig
 from karat.study.check import Check
-from karat.study.finding import COSINE, ERROR, RATIO, Finding, Unit
+from karat.study.finding import COSINE, RATIO, Finding, Unit
 from karat.study.judging import all_of, bound, noted, one_constant
 from karat.study.run import Run, examples
 
@@ -45,29 +43,6 @@ def _feature_learning(every: TwoTrainings) -> Finding:
         ),
         f"At the largest d: first ratio {mean(runs, lambda r: r.start_alignment):.3f}, second "
         f"{mean(runs, lambda r: r.clean.coherence):.3f}.",
-    )
-
-
-def _clean_error(every: TwoTrainings) -> Finding:
-    """The clean error, o(1); the pure net shows which part of it no training can remove."""
-    best = 1 - mean(largest_standard(every), lambda r: r.pure.accuracy)
-    return noted(
-        vanishes(every, lambda r: 1 - r.clean.accuracy, ERROR),
-        f"The pure net itself errs on {best:.3f}.",
-    )
-
-
-def _falls_along_the_universal_direction(every: TwoTrainings) -> Finding:
-    """Errors on moved inputs of a net that is right on natural ones."""
-    runs = largest_standard(every)
-    moved = each(runs, lambda r: 1 - r.clean.universal)
-    return noted(
-        all_of(
-            bound(moved, "at least", 1 - SMALL, ERROR),
-            bound(each(runs, lambda r: 1 - r.clean.accuracy), "at most", SMALL, ERROR),
-        ),
-        f"At 1.5 tau the error is {1 - mean(runs, lambda r: r.clean.universal_far):.2f}, without the move "
-        f"{1 - mean(runs, lambda r: r.clean.accuracy):.2f}.",
     )
 
 
@@ -221,28 +196,6 @@ CHECKS = (
         violated=examples(*_cells({"coherence": 0.5}, start_alignment=0.5)),
         controls=(NO_TRAINING,),
         reading=f"Weighted sums over all neurons, diagonal included. {ONE_SIZE}",
-    ),
-    Check(
-        claim_id="purification.thm5.1b",
-        experiment=L2,
-        evaluate=_clean_error,
-        conditions=clean_conditions,
-        satisfied=examples(*_cells({"accuracy": 0.95})[-1:]),
-        violated=examples(*_cells({"accuracy": 0.6})),
-        controls=(NO_TRAINING,),
-        reading="Error of sign(E_rho f), which is deterministic; Thm 5.1 draws rho. sign(0) = +1 as printed: "
-        f"a net that sleeps on an input predicts +1, here and under attack. {ONE_SIZE}",
-    ),
-    Check(
-        claim_id="purification.thm5.1c",
-        experiment=L2,
-        evaluate=_falls_along_the_universal_direction,
-        conditions=fragile_conditions,
-        satisfied=examples(*_cells({"accuracy": 0.95, "universal": 0.05})),
-        violated=examples(*_cells({"accuracy": 0.95, "universal": 0.5})),
-        controls=(NO_TRAINING,),
-        reading=f"f != y is read as sign(f) != y, 1 - o(1) as at least {1 - SMALL:g} at the largest d, of a "
-        "net that errs on at most a quarter without the move, part (b) of the same theorem.",
     ),
     Check(
         claim_id="purification.thm5.2",

@@ -23,35 +23,17 @@ from karat.papers.purification.checks.readings import (
 from karat.papers.purification.experiments.drift import DRIFT, DriftResult
 from karat.papers.purification.experiments.odd_net_config import OddNetConfig
 from karat.papers.purification.experiments.pureinit import PUREINIT, PureInitResult
-from karat.papers.purification.experiments.scaling import SCALING, ScalingResult
 from karat.papers.purification.experiments.step_labels import StepConfig
 from karat.study.check import Check
 from karat.study.control import Control
-from karat.study.curves import curves
 from karat.study.finding import RATIO, SHARE, Finding, Unit
 from karat.study.hypothesis import Condition
-from karat.study.judging import Undecided, all_of, bound, noted, one_constant, rate, vacuous_if
+from karat.study.judging import Undecided, all_of, bound, noted, one_constant, vacuous_if
 from karat.study.run import Run, examples, grouped
 
-ScalingRuns = Sequence[Run[OddNetConfig, ScalingResult]]
 DriftRuns = Sequence[Run[StepConfig, DriftResult]]
 
 DRIFT_UNIT = Unit("drift per unit of h")
-
-
-def _law(every: ScalingRuns) -> Finding:
-    """The exponent of beta/alpha in k/d over all cells."""
-    x, table = curves(every, lambda run: run.config.k / run.config.d, lambda run: run.result.ratio)
-    if not table:
-        raise Undecided("no seed has all cells")
-    constants = [run.result.ratio / (run.config.k / run.config.d) for run in every]
-    predicted = each(every, lambda r: r.ratio / r.predicted)
-    return noted(
-        rate(x, table, 1.0, halfway(0.5, "sqrt(k/d), the length of a random walk")),
-        f"Over a factor {max(x) / min(x):.1f} of k/d the constant ranges from {min(constants):.3f} to "
-        f"{max(constants):.3f}, in units of E|z|_0/d from {min(predicted):.2f} to {max(predicted):.2f}. A "
-        f"share {mean(every, lambda r: r.aligned):.3f} of the coefficients has the sign of w*.",
-    )
 
 
 def _pure_start(every: Sequence[Run[OddNetConfig, PureInitResult]]) -> Finding:
@@ -140,16 +122,6 @@ def _late_conditions(config: StepConfig) -> list[Condition]:
     return [*clean_conditions(config), late(config.theorem_setting())]
 
 
-def _law_cells(power: float) -> list[tuple[OddNetConfig, ScalingResult]]:
-    return [
-        (
-            OddNetConfig(d=d, k=7, start="pure"),
-            made_up(ScalingResult, ratio=0.1 * (7 / d) ** power, predicted=0.02, aligned=1.0),
-        )
-        for d in (50, 100, 200)
-    ]
-
-
 def _pure_cell(ratio: float) -> tuple[OddNetConfig, PureInitResult]:
     clean = {"ratio": [0.0, ratio], "aligned": [0.5, 0.95], "pgd": [0.8, 0.2]}
     result = made_up(PureInitResult, predicted=0.02, clean=clean, robust={"pgd": [0.7]})
@@ -194,17 +166,6 @@ _RANDOM_STEPS = Control(
 )
 
 CHECKS = (
-    Check(
-        claim_id="purification.eq5.1",
-        experiment=SCALING,
-        evaluate=_law,
-        conditions=data_conditions,
-        satisfied=examples(*_law_cells(1.0)),
-        violated=examples(*_law_cells(0.6)),
-        controls=(_PURE_UNTRAINED,),
-        headline=True,
-        reading="From w = M; the exponent of beta/alpha in k/d, over d and k, nearer to 1 than to 1/2.",
-    ),
     Check(
         claim_id="purification.sec6.pureinit",
         experiment=PUREINIT,

@@ -6,7 +6,6 @@ from karat.papers.purification.checks.controls import NO_ADVERSARIAL_TRAINING
 from karat.papers.purification.checks.made_up import made_up
 from karat.papers.purification.checks.readings import (
     FACTOR,
-    ONE_SIZE,
     PURER,
     average,
     data_conditions,
@@ -14,8 +13,6 @@ from karat.papers.purification.checks.readings import (
     largest_standard,
     mean,
     mixture_fall,
-    robust_conditions,
-    vanishes,
 )
 from karat.papers.purification.experiments.l2 import L2, TwoTrainingsResult
 from karat.papers.purification.experiments.odd_net_config import OddNetConfig
@@ -73,22 +70,6 @@ def _density(every: TwoTrainings) -> Finding:
     )
 
 
-def _movement(every: TwoTrainings) -> Finding:
-    """The largest share of the clean weights' energy that moves, while the mixture goes."""
-    runs = largest_standard(every)
-    last = mean(runs, lambda r: r.movement)
-    return noted(
-        all_of(
-            vanishes(every, lambda r: max(r.movement_curve), RATIO),
-            bound(
-                each(runs, lambda r: mixture_fall(r.clean.ratio, r.robust.ratio)), "at least", PURER, RATIO
-            ),
-        ),
-        f"At the last step of the largest d {last:.3f}, "
-        f"{mean(runs, lambda r: r.movement_along) / last if last else 0:.0%} of it along M w*.",
-    )
-
-
 def _purified(factor: float, robust: float) -> tuple[OddNetConfig, TwoTrainingsResult]:
     result = made_up(
         TwoTrainingsResult,
@@ -129,17 +110,5 @@ CHECKS = (
         controls=(NO_ADVERSARIAL_TRAINING,),
         reading="Density |c|_1^2/(d |c|_2^2) in the dictionary; dense: at least one half, where all "
         "features alike have 1 and a Gaussian direction 2/pi; sparse: less than half of what it was.",
-    ),
-    Check(
-        claim_id="purification.thm5.3c",
-        experiment=L2,
-        evaluate=_movement,
-        conditions=robust_conditions,
-        satisfied=examples(_purified(5.0, 0.7)),
-        violated=examples(_purified(1.1, 0.25)),
-        controls=(NO_ADVERSARIAL_TRAINING,),
-        reading="The largest over eleven steps of adversarial training; weights that do not move at all "
-        f"purify nothing, so the mixture must fall by a factor {PURER:g} as well. {ONE_SIZE}",
-        headline=True,
     ),
 )

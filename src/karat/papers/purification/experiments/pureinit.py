@@ -1,5 +1,6 @@
 """From pure features: clean training soils them, adversarial training cleans them again."""
 
+import math
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,7 +12,6 @@ from karat.nets import OddTwoLayer
 from karat.papers.purification.bounds import mixture_ratio
 from karat.papers.purification.experiments.attackers import universal
 from karat.papers.purification.experiments.draws import split
-from karat.papers.purification.experiments.linf import L_INF_PURE
 from karat.papers.purification.experiments.net_measures import require_awake, share
 from karat.papers.purification.experiments.odd_net_config import OddNetConfig
 from karat.papers.purification.experiments.ties import TiesToPlus, Wake
@@ -109,6 +109,22 @@ def _stops(steps: int) -> list[int]:
     """Ten evaluations, denser at the start."""
     return sorted({round(steps * (i / 9) ** 1.5) for i in range(10)})
 
+
+L_INF_PURE = OddNetConfig(
+    d=200,
+    k=14,
+    start="pure",
+    decay=0.05,
+    clean_steps=200,
+    batch=1024,
+    p=math.inf,
+    tau_factor=0.2,
+    robust_steps=120,
+    robust_step=0.03,
+    ramp=0.7,
+    pgd_steps=30,
+)
+"""In l_inf gap and small movement are seen at small d; without the ramp all sleeping neurons would wake."""
 
 PUREINIT = Experiment(
     name="purification.pureinit",

@@ -6,7 +6,6 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from karat.papers.purification.experiments.l2 import L2, NetMeasures, TwoTrainingsResult
-from karat.papers.purification.experiments.linf import LINF
 from karat.papers.purification.experiments.net_measures import CURVE, RadiusCurves
 from karat.papers.purification.experiments.neuron_parts import HISTOGRAM
 from karat.papers.purification.experiments.odd_net_config import OddNetConfig
@@ -168,4 +167,4 @@ def _draw_certified(ax: Axes, nets: Sequence[NetMeasures]) -> None:
     )
 
 
-FIGURES = (Drawing(L2, draw_two_trainings), Drawing(LINF, draw_two_trainings))
+FIGURES = (Drawing(L2, draw_two_trainings),)

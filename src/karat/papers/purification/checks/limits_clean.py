@@ -1,0 +1,194 @@
+"""Checks on clean training from pure features over d: it learns, soils its features, and becomes fragile."""
+
+from typing import Any
+
+from karat.papers.purification.checks.limit_readings import (
+    NO_CLEAN_TRAINING,
+    OVER_D,
+    SLEEPING_CODES,
+    SLOPE,
+    LimitRun,
+    LimitRuns,
+    by_dimension,
+    clean_conditions,
+    falls,
+    fragile_conditions,
+    inside,
+    largest,
+    over_d,
+    structure,
+    vanishes,
+)
+from karat.papers.purification.checks.made_up import made_up
+from karat.papers.purification.checks.readings import SMALL, average, halfway
+from karat.papers.purification.experiments.limits import BASE, LIMITS, LimitsResult
+from karat.papers.purification.experiments.pure_start_config import PureStartConfig
+from karat.study.check import Check
+from karat.study.finding import ERROR, Finding
+from karat.study.judging import all_of, noted, one_constant, share
+from karat.study.run import examples
+
+
+def _clean_error(every: LimitRuns) -> Finding:
+    """The clean error, o(1)."""
+    pure = average([run.result.start.error for run in largest(every)])
+    return noted(
+        vanishes(every, lambda r: r.clean.error, ERROR),
+        f"At the largest d the pure features themselves err on {pure:.4f}.",
+    )
+
+
+def _objective(every: LimitRuns) -> Finding:
+    """The objective over the second half of clean training, o(1)."""
+    return falls(every, lambda run: run.result.clean_objective)
+
+
+def _falls(every: LimitRuns) -> Finding:
+    """The share of inputs that are wrong after the printed move, and right without it."""
+    runs = largest(every)
+    fallen = share(*_counted(runs, lambda r: r.clean.fallen, moved=True), "at least", 1 - SMALL)
+    right = share(*_counted(runs, lambda r: r.clean.error, moved=False), "at most", SMALL)
+    rows = [
+        f"{average([run.result.clean.fallen for run in group]):.4f} at d = {d:.0e}"
+        for d, group in by_dimension(every).items()
+    ]
+    return noted(
+        all_of(fallen, right),
+        f"Wrong after a move by k^-{runs[0].config.fall_power:g}: {', '.join(rows)}; at the radius of "
+        f"training, k^-{runs[0].config.radius_power:g}, "
+        f"{average([run.result.clean.universal for run in runs]):.4f}.",
+    )
+
+
+def _falls_altogether(every: LimitRuns) -> Finding:
+    """The share of inputs that are still right after the move by -y M w*/k^2, at every d."""
+    parts = [
+        share(*_counted(group, lambda r: 1 - r.clean.fallen_dense, moved=True), "at most", 0.01)
+        for group in by_dimension(every).values()
+    ]
+    right = share(*_counted(largest(every), lambda r: r.clean.error, moved=False), "at most", SMALL)
+    return all_of(*parts, right)
+
+
+def _mixture_law(every: LimitRuns) -> Finding:
+    """beta/alpha over k/d as one constant, from both sides."""
+    d, table = over_d(every, _over_k)
+    mean = average([run.result.clean.law for run in inside(every)])
+    return noted(
+        all_of(
+            one_constant(d, table, "at least", halfway(1 / 3, "mixtures of order 1/d")),
+            one_constant(d, table, "at most", halfway(1 / 3, "mixtures of order k^2/d")),
+        ),
+        f"It is {mean:.4f} of E|z|_0/d, the probability that a neuron wakes.",
+    )
+
+
+def _over_k(run: LimitRun) -> float:
+    clean = run.result.clean
+    # A net without mixtures has no power law: a tiny positive number shows it as one that falls short.
+    return max(clean.beta / clean.alpha * run.config.d / run.config.sparsity, 1e-12 / run.config.d)
+
+
+def _counted(runs: LimitRuns, error: Any, *, moved: bool) -> tuple[int, int]:
+    """Draws on which something happened, and all draws, over the seeds."""
+    draws = [run.config.n_moved if moved else run.config.n_test for run in runs]
+    hits = [round(error(run.result) * count) for run, count in zip(runs, draws, strict=True)]
+    return sum(hits), sum(draws)
+
+
+def _cells(power: float, **clean: float) -> list[tuple[PureStartConfig, LimitsResult]]:
+    """Three sizes; numbers of the clean net and the objective are multiplied by (d / 1e8)^power."""
+    cells = []
+    for d in (10**8, 10**9, 10**10):
+        factor = (d / 1e8) ** power
+        values = {name: value * factor for name, value in clean.items()}
+        objective = values.pop("objective", 0.0)
+        result = made_up(LimitsResult, clean={"alpha": 1.5, **values}, clean_objective=objective, support=4e3)
+        cells.append((PureStartConfig(d=d), result))
+    return cells
+
+
+def _mixtures(power: float) -> list[tuple[PureStartConfig, LimitsResult]]:
+    cells = []
+    for d in (10**8, 10**9, 10**10):
+        config = PureStartConfig(d=d)
+        beta = 5 * config.sparsity / d * (d / 1e8) ** power
+        cells.append(
+            (config, made_up(LimitsResult, clean={"alpha": 1.5, "beta": beta, "law": 1.0}, support=4e3))
+        )
+    return cells
+
+
+_READING = (
+    f"b = k^-{BASE.bias_power:g} and lambda = d^-{1 + (BASE.decay_power or 0):g}: powers that one can see "
+    f"where the "
+    "text has k^-0.5001 and logloglog(d)/d, which no d of this world tells from constants."
+)
+
+CHECKS = (
+    Check(
+        claim_id="purification.thm5.1b",
+        experiment=LIMITS,
+        evaluate=_clean_error,
+        conditions=clean_conditions,
+        observed=structure,
+        satisfied=examples(*_cells(-0.1, error=0.03)),
+        violated=examples(*_cells(0.1, error=0.3)),
+        controls=(SLEEPING_CODES,),
+        reading=f"Error of sign(E_rho f), which is deterministic; Thm 5.1 draws rho. {OVER_D} {_READING}",
+        headline=True,
+    ),
+    Check(
+        claim_id="purification.thmD.1",
+        experiment=LIMITS,
+        evaluate=_objective,
+        conditions=clean_conditions,
+        observed=structure,
+        satisfied=examples(*_cells(-0.1, objective=0.2)),
+        violated=examples(*_cells(0.1, objective=0.5)),
+        controls=(SLEEPING_CODES,),
+        reading=f"Averaged over the second half of clean training. {SLOPE} {_READING}",
+    ),
+    Check(
+        claim_id="purification.thm5.1c",
+        experiment=LIMITS,
+        evaluate=_falls,
+        conditions=fragile_conditions,
+        observed=structure,
+        satisfied=examples(*_cells(0.0, error=0.02, fallen=0.99)),
+        violated=examples(*_cells(0.0, error=0.02, fallen=0.5)),
+        controls=(NO_CLEAN_TRAINING,),
+        reading=f"f != y is read as sign(f) != y; 1 - o(1) as at least {1 - SMALL:g} of fresh inputs at the "
+        f"largest "
+        "d, of a net that errs on at most a quarter without the move, part (b) of the same theorem. tau = "
+        f"k^-0.51, the smallest that c = 0.001 allows. {_READING}",
+        headline=True,
+    ),
+    Check(
+        claim_id="purification.thmE.1",
+        experiment=LIMITS,
+        evaluate=_falls_altogether,
+        conditions=fragile_conditions,
+        observed=structure,
+        satisfied=examples(*_cells(0.0, error=0.02, fallen_dense=1.0)),
+        violated=examples(*_cells(0.0, error=0.02, fallen_dense=0.8)),
+        controls=(NO_CLEAN_TRAINING,),
+        reading="e^-Omega(log^2 d) is read as at most one input in a hundred at every d. The printed f(x - "
+        "delta) "
+        f"with delta = -y ... would carry the sign twice. Xi2^10 is 1 up to a thousandth. {_READING}",
+    ),
+    Check(
+        claim_id="purification.eq5.1",
+        experiment=LIMITS,
+        evaluate=_mixture_law,
+        conditions=clean_conditions,
+        observed=structure,
+        satisfied=examples(*_mixtures(0.0)),
+        violated=examples(*_mixtures(0.4)),
+        controls=(NO_CLEAN_TRAINING,),
+        reading="As printed: beta/alpha = Theta(k/d), one constant from above and from below over d; equal "
+        "in all "
+        "features and of the sign of w* by symmetry.",
+        headline=True,
+    ),
+)
