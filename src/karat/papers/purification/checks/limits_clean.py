@@ -3,6 +3,7 @@
 from typing import Any
 
 from karat.papers.purification.checks.limit_readings import (
+    HALF_OF_NOTHING,
     NO_CLEAN_TRAINING,
     OVER_D,
     SLEEPING_CODES,
@@ -24,8 +25,8 @@ from karat.papers.purification.checks.readings import SMALL, average, halfway
 from karat.papers.purification.experiments.limits import BASE, LIMITS, LimitsResult
 from karat.papers.purification.experiments.pure_start_config import PureStartConfig
 from karat.study.check import Check
-from karat.study.finding import ERROR, Finding
-from karat.study.judging import all_of, noted, one_constant, share
+from karat.study.finding import ERROR, LOSS, Finding
+from karat.study.judging import all_of, bound, noted, one_constant, share
 from karat.study.run import examples
 
 
@@ -40,7 +41,10 @@ def _clean_error(every: LimitRuns) -> Finding:
 
 def _objective(every: LimitRuns) -> Finding:
     """The objective over the second half of clean training, o(1)."""
-    return falls(every, lambda run: run.result.clean_objective)
+    last = [run.result.clean_objective for run in largest(every)]
+    return all_of(
+        falls(every, lambda run: run.result.clean_objective), bound(last, "at most", HALF_OF_NOTHING, LOSS)
+    )
 
 
 def _falls(every: LimitRuns) -> Finding:
@@ -147,7 +151,9 @@ CHECKS = (
         satisfied=examples(*_cells(-0.1, objective=0.2)),
         violated=examples(*_cells(0.1, objective=0.5)),
         controls=(SLEEPING_CODES,),
-        reading=f"Averaged over the second half of clean training. {SLOPE} {_READING}",
+        reading="Averaged over the second half of clean training; at the largest d at most half of log 2, "
+        "the loss of "
+        f"a net that says nothing. {SLOPE} {_READING}",
     ),
     Check(
         claim_id="purification.thm5.1c",

@@ -135,13 +135,19 @@ def _require_awake(net: SymmetricNet, step: int) -> None:
 BASE = PureStartConfig(d=10**8)
 
 L_INF = PureStartConfig(
-    d=10**8, p=math.inf, radius_power=1.751, fall_power=1.85, small_rate=1.0, robust_share=0.5
+    d=10**8,
+    p=math.inf,
+    radius_power=1.751,
+    fall_power=1.85,
+    small_rate=1.0,
+    robust_share=0.5,
+    robust_steps=250,
 )
 """Fewer small codes, so that the printed radius wakes no sleeping neuron of the clean net."""
 
 
 def _presets(config: PureStartConfig) -> dict[str, Preset[PureStartConfig]]:
-    small = replace(config, clean_steps=60, robust_steps=40, batch=16)
+    small = replace(config, clean_steps=60, robust_steps=40 if config.p == 2 else 80, batch=16)
     share = 1.0 if config.p == 2 else 0.25  # of the work, like the small codes
     return {
         "tiny": Preset(

@@ -70,7 +70,7 @@ class PureStartConfig:
     clean_steps: Steps = 120
     robust_share: Positive = 1.0
     robust_steps: Steps = 100
-    batch: Count = 64
+    batch: Count = 128
     n_test: Count = 10_000
     n_moved: Count = 1000
     n_attack: Count = 600
@@ -96,6 +96,11 @@ class PureStartConfig:
         if self.k is not None:
             return self.k
         return max(1, math.floor((self.d ** (1 - 2 * self.c0) / math.log(self.d)) ** 0.4))
+
+    @property
+    def has_window(self) -> bool:
+        r"""Whether some k fits: :math:`d^{(1-c_0)/3} \le k \le (d^{1-2c_0}/\log d)^{0.4}`."""
+        return self.d ** ((1 - self.c0) / 3) <= (self.d ** (1 - 2 * self.c0) / math.log(self.d)) ** 0.4
 
     @property
     def m(self) -> int:
