@@ -12,11 +12,10 @@ from karat.core.ball import Ball
 from karat.core.divergence import Diverged
 from karat.lab.execute import execute
 from karat.nets import OddTwoLayer
-from karat.papers.purification.checks.robust_net import CHECKS as ROBUST_CHECKS
+from karat.papers.purification.checks.clean_net import CHECKS as CLEAN_CHECKS
 from karat.papers.purification.experiments import oracles
 from karat.papers.purification.experiments.draws import split
 from karat.papers.purification.experiments.l2 import L2
-from karat.papers.purification.experiments.linf import LINF
 from karat.papers.purification.experiments.net_measures import require_awake
 from karat.papers.purification.experiments.odd_net_config import RANDOM_START, OddNetConfig
 from karat.papers.purification.experiments.oracles import OraclesConfig
@@ -34,7 +33,7 @@ from karat.training.odd import GrowingBias, OddClassifier, TwoStageBias
 
 @pytest.mark.slow
 def test_theorems_at_finite_size_are_out_of_regime_with_their_numbers(records):
-    (check,) = [check for check in ROBUST_CHECKS if check.claim_id == "purification.thm5.3b"]
+    (check,) = [check for check in CLEAN_CHECKS if check.claim_id == "purification.thm5.1a"]
     claim = judge_claim(get_statement(check.claim_id), check, records("purification.l2"), "tiny")
     assert claim.verdict == "out of regime"
     assert any("sure winners" in sentence for sentence in claim.hypotheses_unmet)
@@ -48,7 +47,7 @@ def test_same_seed_gives_the_same_record():
 
 
 def test_exploding_training_is_recorded_as_diverged():
-    cell = cells(EXPERIMENTS["purification.scaling"], "tiny", 1, {"step": 1e30})[0]
+    cell = cells(EXPERIMENTS["purification.pureinit"], "tiny", 1, {"step": 1e30})[0]
     record = execute(cell)
     assert record.status == "diverged"
     assert "diverged at step" in (record.error or "")
@@ -164,18 +163,19 @@ def test_the_oracle_is_exact_where_no_coordinate_can_jump():
 
 
 @pytest.mark.slow
-def test_movement_and_printed_radii_are_recorded(records):
-    for cell in read_runs(LINF, records("purification.linf")):
-        result, k = cell.result, cell.config.k
-        assert result.movement_curve[0] == 0
-        assert result.movement_curve[-1] == pytest.approx(result.movement, rel=1e-5)
-        assert (result.fall_radius, result.hold_radius) == (k**-2, k**-1.75)
-        assert result.robust_certified_at_hold >= result.robust.certified  # a smaller radius
+def test_movement_is_recorded_step_by_step(records):
+    for cell in read_runs(L2, records("purification.l2")):
+        assert cell.result.movement_curve[0] == 0
+        assert cell.result.movement_curve[-1] == pytest.approx(cell.result.movement, rel=1e-5)
 
 
 @pytest.mark.slow
 def test_only_a_start_from_pure_features_is_attacked_itself(records):
-    pure, random = (read_runs(e, records(e.name))[0].result for e in (LINF, L2))
-    assert pure.start is not None
-    assert pure.start.accuracy > 0.5
-    assert random.start is None  # though `start_alignment` begins with the same word
+    pure_cell = cells(L2, "tiny", 1, {"start": "pure", "p": math.inf, "robust_steps": 5, "n_certify": 4})[0]
+    (pure,) = read_runs(L2, [execute(pure_cell)])
+    assert pure.result.start is not None
+    assert pure.result.start.accuracy > 0.5
+    assert (pure.result.fall_radius, pure.result.hold_radius) == (pure.config.k**-2, pure.config.k**-1.75)
+    assert (
+        read_runs(L2, records("purification.l2"))[0].result.start is None
+    )  # though `start_alignment` is there

@@ -23,6 +23,10 @@ from karat.reductions.symmetric.sparse_points import SparsePoints, draw_points
 from karat.training.odd.trainer import OddTrainer
 
 
+LARGEST = 1e60
+"""Coefficients beyond this have diverged: cubes of lengths would overflow next."""
+
+
 @dataclass(frozen=True, kw_only=True)
 @checked
 class Problem:
@@ -161,8 +165,8 @@ def step(state: State) -> State:
     moved = h * net.coefficient_gradient(seen, residual)
     shrink = 1 - h * trainer.decay * (1 + np.array([net.length, net.length, net.hub_length]))
     coefficients = _coefficients(net) * shrink + moved
-    if not np.isfinite(coefficients).all():
-        raise Diverged(state.step, "the coefficients are not finite")
+    if not (np.abs(coefficients) < LARGEST).all():
+        raise Diverged(state.step, "the coefficients grow without bound")
     threshold = trainer.bias(net.threshold, h)
     alpha, beta, gamma = coefficients.tolist()
     after = net.replace(

@@ -1,7 +1,7 @@
 """Settings of training from pure features at any dimension, and the problem they state."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Literal
 
 from karat.core.ball import Ball
@@ -86,7 +86,7 @@ class PureStartConfig:
             raise ValueError(f"`k` of `{owner}` must be at most `d` = {self.d}, got {self.k}.")
         if self.p not in (2.0, math.inf):
             raise ValueError(f"`p` of `{owner}` must be 2 or inf, got {self.p:g}.")
-        reason = obstacle(self.problem(seed=0))
+        reason = obstacle(replace(self.problem(seed=0), trainer=self.robust_trainer()))
         if reason is not None:
             raise ValueError(f"the reduction `symmetric` behind `{owner}` is not exact here: {reason}.")
 
