@@ -28,7 +28,7 @@ FEW = {
     "n_attack": 10,
     "n_linear": 1,
     "clean_steps": 5,
-    "robust_steps": 3,
+    "robust_time": 0.05,
 }
 
 
@@ -42,14 +42,14 @@ def test_the_same_seed_gives_the_same_result_at_a_billion_dimensions():
 
 
 def test_without_adversarial_training_the_robust_net_is_the_clean_one():
-    result = run(replace(BASE, **FEW | {"robust_steps": 0}), generator())
+    result = run(replace(BASE, **FEW | {"robust_time": 0.0}), generator())
     assert result.movement == 0.0
     assert (result.robust.alpha, result.robust.beta) == (result.clean.alpha, result.clean.beta)
     assert result.robust_objective > 0
 
 
 def test_without_any_training_there_is_no_mixture():
-    result = run(replace(BASE, **FEW | {"clean_steps": 0, "robust_steps": 0}), generator())
+    result = run(replace(BASE, **FEW | {"clean_steps": 0, "robust_time": 0.0}), generator())
     assert result.clean.law == 0.0
     assert result.clean.alpha == 1.0
 

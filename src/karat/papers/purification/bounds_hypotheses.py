@@ -273,7 +273,7 @@ def late(s: TheoremSetting) -> Condition:
 def of_adversarial_training(s: TheoremSetting) -> list[Condition]:
     r"""Hypotheses of the theorems on adversarial training, those of clean training included.
 
-    .. math:: T_f \ge \frac{d \, \Xi_2^6}{\eta}, \quad T_g \ge \frac{k^2}{\eta}, \quad
+    .. math:: T_f \ge \frac{d \, \Xi_2^6}{\eta}, \quad T_g \ge \frac{k^2 \log d}{\eta}, \quad
         k^{2.5} \le \frac{d^{1 - 2 c_0}}{\log d}
 
     Args:
@@ -285,7 +285,7 @@ def of_adversarial_training(s: TheoremSetting) -> list[Condition]:
     return [
         *of_clean_training(s),
         at_least("Thm F.1: T_f >= d Xi2^6/lr", s.clean_time * s.d, s.d * xi2(s.d, s.c0, GAMMA) ** 6),
-        at_least("Thm 5.3: T_g >= k^2/lr", s.robust_time * s.d, s.k**2),
+        at_least("Thm F.1: T_g >= k^2 log(d)/lr", s.robust_time * s.d, s.k**2 * math.log(s.d)),
         at_most("Thm F.1: k^2.5 <= d^(1 - 2 c0)/log d", s.k**2.5, s.d ** (1 - 2 * s.c0) / math.log(s.d)),
         *own,
     ]

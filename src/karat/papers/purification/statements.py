@@ -104,9 +104,11 @@ eqF.13 | Eq F.13 | 2411 | upper
   max_i |v_i|_2 <= 1, and sum_i |v_i|^2 <= r^2 m with r of order k/sqrt(d) (F.12).
   uses: purification.lemF.15
 lemF.15 | Lem F.15 | 2250 | upper
-  Over l2 adversarial training max_i |v_i|_2 is O(k/sqrt(d) + T lr sqrt(k)/d), up to Xi2^2.
+  In l2 adversarial training one step moves a neuron by at most lr O((k/d + r^2 log(d)/(d b^2)) tau +
+  sqrt(k)/d + r^2/(d b^2) sqrt(k/d) + r/(d b)), where r bounds its dense part.
 lemF.16 | Lem F.16 | 2337 | upper
-  Over l_inf adversarial training max_i |v_i|_1 is O(k |M|_inf), up to Xi2^2.
+  In l_inf adversarial training one step moves a neuron in l1 by at most lr O((k/d + r^2/(d b^2)) (tau d +
+  |M|_inf log d)), where r bounds its dense part in l1.
 claimE.3 | Claim E.3 | 1901 | lower
   One step changes <w_i, M w_star> by at least -lr lambda (1 + |w_i|) <w_i, M w_star> + lr E[loss' 1[<w_i, x>
   + rho_i >= b] |<w_star, z>|] - O(lr k^2 sigma_x^2/d^1.5).

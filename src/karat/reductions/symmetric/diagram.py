@@ -22,7 +22,6 @@ from karat.reductions.symmetric.perturbation import attack
 from karat.reductions.symmetric.sparse_points import SparsePoints, draw_points
 from karat.training.odd.trainer import OddTrainer
 
-
 LARGEST = 1e60
 """Coefficients beyond this have diverged: cubes of lengths would overflow next."""
 

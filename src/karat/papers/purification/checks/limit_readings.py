@@ -38,7 +38,7 @@ CHEAP = {"batch": 24, "n_test": 2000, "n_moved": 200, "n_attack": 100, "n_linear
 NO_CLEAN_TRAINING = Control(
     name="no training",
     removes="training",
-    settings={"clean_steps": 0, "robust_steps": 0},
+    settings={"clean_steps": 0, "robust_time": 0.0},
     cheap=CHEAP,
     why="Pure features themselves hold no mixture.",
 )
@@ -46,7 +46,7 @@ NO_CLEAN_TRAINING = Control(
 NO_ADVERSARIAL_TRAINING = Control(
     name="no adversarial training",
     removes="training",
-    settings={"robust_steps": 0},
+    settings={"robust_time": 0.0},
     cheap=CHEAP,
     why="The net of clean training itself is neither purer nor more robust.",
 )
@@ -54,7 +54,7 @@ NO_ADVERSARIAL_TRAINING = Control(
 SLEEPING_CODES = Control(
     name="small codes sleep",
     removes="structure",
-    settings={"bias_power": 0.4, "clean_steps": 10, "robust_steps": 0},
+    settings={"bias_power": 0.4, "clean_steps": 10, "robust_time": 0.0},
     cheap=CHEAP,
     why="A threshold above the small codes leaves the net blind to nearly all of the score.",
 )

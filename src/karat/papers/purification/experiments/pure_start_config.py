@@ -41,7 +41,7 @@ class PureStartConfig:
         step: size h of a step of clean training, in rescaled time.
         clean_steps: of clean training.
         robust_share: a step of adversarial training over the longest stable one, see `robust_step`.
-        robust_steps: of adversarial training.
+        robust_time: sum of the steps of adversarial training over :math:`k^2 \log d`, Theorem F.1's length.
         batch: fresh points per step, each averaged over all permutations of the features.
         n_test: test points.
         n_moved: test points under the fast gradient method and along the universal direction.
@@ -69,7 +69,7 @@ class PureStartConfig:
     step: Positive = 0.4
     clean_steps: Steps = 120
     robust_share: Positive = 1.0
-    robust_steps: Steps = 100
+    robust_time: NonNegative = 3.0
     batch: Count = 128
     n_test: Count = 10_000
     n_moved: Count = 1000
@@ -150,6 +150,11 @@ class PureStartConfig:
         shift = self.tau * self.d ** (1 - 1 / self.p)
         stable = self.d / (self.code.expected_support * shift) ** 2
         return min(self.robust_share * stable, self.step)
+
+    @property
+    def robust_steps(self) -> int:
+        """Steps of adversarial training."""
+        return math.ceil(self.robust_time * self.sparsity**2 * math.log(self.d) / (self.d * self.robust_step))
 
     def clean_trainer(self) -> OddTrainer:
         """Algorithm 1 at its last threshold, with the noise of its second phase."""
