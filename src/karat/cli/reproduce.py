@@ -134,7 +134,7 @@ def _print(judged: "Sequence[Claim]", page: Path, store: Path) -> None:
 
 
 class _Pages:
-    """The report while cells still run: written anew at times, taking no more than a tenth of them."""
+    """The report while cells still run: written anew at times, taking a twenty-fifth of them at most."""
 
     def __init__(self, store: "Store", out: Path, scale: str) -> None:
         self._store, self._out, self._scale = store, out, scale
@@ -155,7 +155,7 @@ class _Pages:
 
         start = time.monotonic()
         page = build(self._store, self._out, self._scale, drawn=self._drawn)
-        self._due = time.monotonic() + 9 * (time.monotonic() - start)
+        self._due = time.monotonic() + 24 * (time.monotonic() - start)
         return page
 
 
