@@ -1,7 +1,6 @@
 """Checks on adversarial training from the clean net of pure features over d, in l2 and l_inf."""
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 from karat.papers.purification.checks.limit_readings import (
@@ -130,33 +129,6 @@ def _dense_part(every: LimitRuns) -> Finding:
     return all_of(*parts, one_constant(d, table, "at most", halfway(1 / 6, "a dense part of order 1")))
 
 
-def _constant(value: Callable[[LimitRun], float], rival: str) -> Callable[[LimitRuns], Finding]:
-    """A check that measured over formula does not grow with d."""
-
-    def evaluate(every: LimitRuns) -> Finding:
-        d, table = over_d(every, value)
-        return one_constant(d, table, "at most", halfway(1 / 3, rival))
-
-    return evaluate
-
-
-def _over_l2_bound(run: LimitRun) -> float:
-    """The gradient of a neuron over the bound of Lemma F.15 at r' = the length of its dense part."""
-    config, dense = run.config, run.result.largest_dense
-    k, d, b = config.sparsity, config.d, config.threshold
-    formula = (k / d + dense**2 * math.log(d) / (d * b**2)) * config.tau + math.sqrt(k) / d
-    formula += dense**2 / (d * b**2) * math.sqrt(k / d) + dense / (d * b)
-    return run.result.gradient / formula
-
-
-def _over_l1_bound(run: LimitRun) -> float:
-    """The same in l1 over the bound of Lemma F.16, along the features."""
-    config = run.config
-    d, dense = config.d, run.result.largest_dense * math.sqrt(config.d)
-    awake = config.sparsity / d + dense**2 / (d * config.threshold**2)
-    return run.result.gradient / (awake * (config.tau * d + math.log(d)))
-
-
 def _cells(
     power: float = 0.0, config: PureStartConfig | None = None, **values: Any
 ) -> list[tuple[PureStartConfig, LimitsResult]]:
@@ -208,19 +180,6 @@ def _dense(power: float) -> list[tuple[PureStartConfig, LimitsResult]]:
     return cells
 
 
-def _gradients(
-    power: float, config: PureStartConfig | None = None
-) -> list[tuple[PureStartConfig, LimitsResult]]:
-    """Three sizes at which a step is the bound of neurons without dense part, times d^power."""
-    cells = []
-    for d in (10**8, 10**9, 10**10):
-        at = _at(d, config)
-        size = math.sqrt(at.sparsity) / d if at.p == 2 else at.sparsity / d * (at.tau * d + math.log(d))
-        result = made_up(LimitsResult, gradient=size * (d / 1e8) ** power, clean={"alpha": 1.5}, support=4e3)
-        cells.append((at, result))
-    return cells
-
-
 _LARGE_BALL = Control(
     name="a ball that wakes neurons",
     removes="ball",
@@ -235,14 +194,6 @@ _LONG_STEPS = Control(
     settings={"robust_share": 40.0, "robust_time": 5.0},
     cheap={**CHEAP, "n_test": 200, "n_moved": 50, "n_attack": 20, "n_linear": 1},
     why="Steps far beyond the stable ones overshoot: mixtures grow with the other sign instead of vanishing.",
-)
-
-_NO_THRESHOLD = Control(
-    name="no threshold",
-    removes="structure",
-    settings={"bias_power": 4.0, "clean_steps": 2, "robust_time": 0.0},
-    cheap={**CHEAP, "n_test": 200, "n_moved": 50, "n_attack": 20, "n_linear": 1},
-    why="Neurons that wake on every input move along all features at once.",
 )
 
 CHECKS = (
@@ -345,18 +296,6 @@ CHECKS = (
         "number: its r of order k/sqrt(d) as one constant over d.",
     ),
     Check(
-        claim_id="purification.lemF.15",
-        experiment=LIMITS,
-        evaluate=_constant(_over_l2_bound, "neurons that wake on every input, sqrt(d/k) more"),
-        conditions=robust_conditions,
-        satisfied=examples(*_gradients(0.0)),
-        violated=examples(*_gradients(0.9)),
-        controls=(_NO_THRESHOLD,),
-        reading="The bound on one step, with the factor y that adds up and the fast gradient method's "
-        "perturbation, as one "
-        "constant over d.",
-    ),
-    Check(
         claim_id="purification.thm5.4",
         experiment=LIMITS_INF,
         evaluate=_l_inf,
@@ -402,15 +341,5 @@ CHECKS = (
         violated=examples(*_cells(0.0, L_INF, clean={"attacked": 0.2}, robust={"certified": 0.4})),
         controls=(NO_ADVERSARIAL_TRAINING,),
         reading="The third sentence, at the same radius for both nets and at every d.",
-    ),
-    Check(
-        claim_id="purification.lemF.16",
-        experiment=LIMITS_INF,
-        evaluate=_constant(_over_l1_bound, "neurons that wake on every input, d/k more"),
-        conditions=robust_conditions,
-        satisfied=examples(*_gradients(0.0, L_INF)),
-        violated=examples(*_gradients(0.9, L_INF)),
-        controls=(_NO_THRESHOLD,),
-        reading="The bound on one step in l1 along the features, as one constant over d.",
     ),
 )

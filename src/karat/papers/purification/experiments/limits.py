@@ -12,7 +12,6 @@ from karat.papers.purification.experiments.symmetric_measures import (
     SymmetricErrors,
     TangentDeviation,
     deviations,
-    gradient_size,
     measure,
     penalty,
 )
@@ -38,8 +37,6 @@ class LimitsResult:
         movement: largest :math:`\sum_i \|w_i - w_i'\|^2 / \sum_i \|w_i\|^2` over adversarial training.
         largest_dense: largest length of a neuron's dense part over adversarial training, :math:`\max_i
             \|v_i\|_2`.
-        gradient: norm of :math:`E[y\, 1[\langle w_i, x + \delta \rangle + \rho \ge b] (x + \delta)]` for a neuron
-            of the clean net under the fast gradient method: in l2, or in l1 for l_inf attacks.
         steps: of adversarial training at which the curves were taken.
         movement_curve: how far the weights have moved by then.
         law_curve: mixture over the predicted one by then.
@@ -58,7 +55,6 @@ class LimitsResult:
     robust_objective: float
     movement: float
     largest_dense: float
-    gradient: float
     steps: list[int]
     movement_curve: list[float]
     law_curve: list[float]
@@ -105,7 +101,6 @@ def run(config: PureStartConfig, generator: torch.Generator) -> LimitsResult:
         robust_objective=float(np.mean(attacked)),
         movement=max(moved),
         largest_dense=max(dense) * math.sqrt(config.d - 1),
-        gradient=gradient_size(config, clean.net, np.random.default_rng([for_tests, 4])),
         steps=stops,
         movement_curve=[moved[stop] for stop in stops],
         law_curve=[scale * states[stop].net.beta / states[stop].net.alpha for stop in stops],

@@ -184,23 +184,3 @@ def deviations(
     return TangentDeviation(
         reached=float(reached.mean()), bound=float(bound.mean()), worst_bound=float(bound.max())
     )
-
-
-def gradient_size(config: PureStartConfig, net: SymmetricNet, generator: np.random.Generator) -> float:
-    r"""How far one step of unit length carries a neuron: the gradient with y in place of the loss factor.
-
-    Args:
-        config: the ball.
-        net: to be attacked by the fast gradient method.
-        generator: of the inputs, as many as in a batch.
-
-    Reading: the lemmas allow any factor in [-1, 1]; y is the one that adds up.
-
-    Ref: purification, Lem F.15; purification, Lem F.16
-    """
-    points = draw_points(config.code, config.batch, generator=generator)
-    seen = net.look(attack(net, points, config.p, config.tau).moved)
-    own, other, _ = net.coefficient_gradient(seen, points.label / len(points)) / config.d
-    if config.p == 2:
-        return math.hypot(own, math.sqrt(config.d - 1) * other)
-    return float(abs(own) + (config.d - 1) * abs(other))
