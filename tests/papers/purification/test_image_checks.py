@@ -5,7 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from karat.papers.purification.checks import angles, filters, frozen_layers, images, pictures
+from karat.nets.networks import network_size
+from karat.papers.purification.checks import angles, filters, frozen_layers, images, paper_nets, pictures
 from karat.papers.purification.checks.image_examples import (
     ALEXNET_RESULT,
     FREEZING_CONFIG,
@@ -23,6 +24,7 @@ from karat.papers.purification.checks.image_examples import (
 from karat.papers.purification.checks.image_records import HALF_GAIN, LESS
 from karat.papers.purification.experiments.image_setting import Scores
 from karat.papers.purification.printed_table1 import ATTACKERS, PRINTED
+from karat.study.experiment import cells as planned
 from karat.study.hypothesis import ledger_of
 from karat.study.judging import Undecided
 from karat.study.plan import control_cells
@@ -64,7 +66,7 @@ def test_photographs_the_net_and_all_of_its_images_are_asked_for(item):
     config = replace(run.config, source="digits", network="alexnet:0.25")
     missing = unmet(item, (config, replace(run.result, trained_on=5000)))
     assert {"Sec 8: CIFAR-10", "Sec 8: all training images of CIFAR-10"} <= missing
-    assert any(name.startswith(("Sec 8: AlexNet", "Sec 8: ResNet-34", "Sec 8: WRN")) for name in missing)
+    assert any(name.startswith(("Sec 8: AlexNet", "Sec 8: ResNet-34", "Fig 5: WRN")) for name in missing)
 
 
 @pytest.mark.parametrize("item", CHECKS)
@@ -198,36 +200,61 @@ class TestTable1:
         nothing = dict.fromkeys(("from_clean", "from_random"), TABLE1_RESULT.clean)
         assert judged("rem8.1", (TABLE1_CONFIG, replace(TABLE1_RESULT, **nothing))).outcome == "fails"
 
-    def test_all_four_attackers_are_needed_but_one_can_refute(self):
-        two = ATTACKERS[:2]
-        fewer = {"accuracy": [0.9] * 2, "attacker": [0.5] * 2, "strong": [0.5] * 2, "certified": [[]] * 2}
-        robust = replace(TABLE1_RESULT.from_clean, **fewer, theta=[[0.9]] * 2)
-        clean = replace(robust, attacker=[0.0] * 2)
-        cell = (
-            replace(TABLE1_CONFIG, attackers=two),
-            replace(TABLE1_RESULT, clean=clean, from_clean=robust, from_random=None),
-        )
-        assert judged("fig13", cell).outcome == "inconclusive"
-        turned = replace(cell[1], from_clean=replace(robust, theta=[[0.9], [0.5]]))
-        assert judged("fig13", (cell[0], turned)).outcome == "fails"
+    def test_made_up_tables_far_from_the_printed_one_fail(self):
+        everywhere = dict.fromkeys(PRINTED, self.row(robust=0.05, clean=0.3))
+        robust_without_training = {"clean": table1_row("clean", robust=0.3)}
+        worse_start = {"from_clean": table1_row("from_clean", robust=-0.25)}
+        for sabotage in (everywhere, robust_without_training, worse_start):
+            cell = (TABLE1_CONFIG, replace(TABLE1_RESULT, **sabotage))
+            assert (
+                judged("tab1", cell, seeds=3 if sabotage is robust_without_training else 12).outcome
+                == "fails"
+            )
+            assert judged("rem8.1", cell).outcome == "fails"
 
-    def test_the_layer_of_the_figure_counts_where_the_net_has_it(self):
-        theta = [[0.1, 0.9]] * len(ATTACKERS)
-        result = replace(TABLE1_RESULT, from_clean=replace(TABLE1_RESULT.from_clean, theta=theta))
-        named = replace(result, layers=["stem", "stages.2.2.second"])
-        assert judged("fig13", (TABLE1_CONFIG, named)).outcome == "holds"
-        assert judged("fig13", (TABLE1_CONFIG, replace(result, layers=["conv1", "conv2"]))).outcome == "fails"
+    def row(self, *, robust, clean):
+        count = len(ATTACKERS)
+        return replace(TABLE1_RESULT.clean, accuracy=[clean] * count, attacker=[robust] * count)
 
-    @pytest.mark.parametrize(
-        ("theta", "sentence"),
-        [
-            ([0.95, 0.9, 0.95, 0.9], "The larger of two radii turns filters more."),
-            ([0.9, 0.95, 0.95, 0.9], "The larger of two radii does not always turn filters more."),
-        ],
-    )
-    def test_the_order_of_attackers_is_noted(self, theta, sentence):
-        trained = replace(TABLE1_RESULT.from_clean, theta=[[value] for value in theta])
-        assert sentence in judged("fig13", (TABLE1_CONFIG, replace(TABLE1_RESULT, from_clean=trained))).caveat
+    def test_a_printed_zero_needs_all_test_images_and_no_more_seeds(self):
+        """Three nets of which no image survives, other cells spread by half a point."""
+        runs = []
+        for seed, shift in enumerate((-0.005, 0.0, 0.005)):
+            rows = {mode: table1_row(mode, robust=shift if mode != "clean" else 0.0) for mode in PRINTED}
+            rows = {
+                mode: replace(row, accuracy=[value + shift for value in row.accuracy])
+                for mode, row in rows.items()
+            }
+            runs += (
+                replace(examples((TABLE1_CONFIG, replace(TABLE1_RESULT, **rows)), seeds=1)[0], seed=seed),
+            )
+        assert CHECKS["tab1"].evaluate(Runs(runs)).outcome == "holds"
+        assert CHECKS["rem8.1"].evaluate(Runs(runs[:2])).outcome == "inconclusive"
+        few = [replace(run, config=replace(TABLE1_CONFIG, attacked=1000)) for run in runs]
+        assert CHECKS["tab1"].evaluate(Runs(few)).outcome == "inconclusive"
+
+
+@pytest.mark.parametrize(
+    "network", ["resnet34", "preact34", "resnet16", "wrn:34:2", "wrn:28:10", "alexnet:1"]
+)
+def test_other_nets_of_the_same_name_are_not_the_papers(network):
+    config = replace(TABLE1_CONFIG, network=network)
+    (name,) = unmet("tab1", (config, TABLE1_RESULT))
+    assert name == "Sec 8: ResNet-34 with basic blocks and 31 convolutions, 466714 weights"
+
+
+def test_two_classes_make_another_net():
+    config = replace(TABLE1_CONFIG, source="cifar10_pair")
+    assert any("466714 weights" in name for name in unmet("tab1", (config, TABLE1_RESULT)))
+
+
+@pytest.mark.parametrize("net", [paper_nets.ALEXNET_WHOLE, paper_nets.RESNET34, paper_nets.WIDE])
+def test_the_papers_nets_are_in_the_full_presets_and_have_their_size(net):
+    sizes = {"alexnet:1": 5, "wrn:34:1": 31, "wrn:28:10": 25}
+    assert network_size(net.name, 10) == (net.weights, sizes[net.name])
+    experiments = {check.experiment.name: check.experiment for check in CHECKS.values()}
+    configs = [cell.config for each in experiments.values() for cell in planned(each, "full")]
+    assert any(net.is_net_of(config) and net.has_rates_of(config) for config in configs)
 
 
 class TestFilters:

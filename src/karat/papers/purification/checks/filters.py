@@ -9,7 +9,6 @@ import numpy as np
 from karat.papers.purification.checks.codes import PRINTED_SHARE, span, sparse_codes, sparse_inputs
 from karat.papers.purification.checks.image_examples import ALEXNET_CONFIG, ALEXNET_RESULT, curves
 from karat.papers.purification.checks.image_records import (
-    ALEXNET_WHOLE,
     LESS,
     all_images,
     every_setting,
@@ -19,6 +18,7 @@ from karat.papers.purification.checks.image_records import (
     without_attack,
     without_training,
 )
+from karat.papers.purification.checks.paper_nets import ALEXNET_WHOLE
 from karat.papers.purification.experiments.alexnet import ALEXNET, AlexnetConfig, AlexnetResult
 from karat.papers.purification.experiments.image_measures import Lottery
 from karat.study.check import Check

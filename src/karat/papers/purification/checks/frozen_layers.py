@@ -9,7 +9,6 @@ from karat.papers.purification.checks.image_records import (
     GAIN,
     HALF_GAIN,
     ONE_NET,
-    RESNET34,
     ZERO,
     all_images,
     every_setting,
@@ -18,6 +17,7 @@ from karat.papers.purification.checks.image_records import (
     smoothed_attacker,
     without_training,
 )
+from karat.papers.purification.checks.paper_nets import RESNET34
 from karat.papers.purification.experiments.freezing import FREEZING, FreezingConfig, FreezingResult
 from karat.papers.purification.experiments.image_setting import Scores
 from karat.study.check import Check

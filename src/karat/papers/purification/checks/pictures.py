@@ -14,8 +14,6 @@ from karat.papers.purification.checks.image_examples import (
 )
 from karat.papers.purification.checks.image_records import (
     LESS,
-    RESNET34,
-    WIDE,
     all_images,
     every_setting,
     paper_runs,
@@ -24,6 +22,7 @@ from karat.papers.purification.checks.image_records import (
     without_attack,
     without_training,
 )
+from karat.papers.purification.checks.paper_nets import RESNET34, WIDE
 from karat.papers.purification.experiments.image_measures import FeatureMeasures, Participation
 from karat.papers.purification.experiments.resnet_pictures import (
     RESNET_PICTURES,
