@@ -6,7 +6,15 @@ from dataclasses import replace
 import pytest
 
 from karat.nets.networks import network_size
-from karat.papers.purification.checks import angles, filters, frozen_layers, images, paper_nets, pictures
+from karat.papers.purification.checks import (
+    angles,
+    filters,
+    four_attackers,
+    frozen_layers,
+    images,
+    paper_nets,
+    pictures,
+)
 from karat.papers.purification.checks.image_examples import (
     ALEXNET_RESULT,
     FREEZING_CONFIG,
@@ -17,11 +25,13 @@ from karat.papers.purification.checks.image_examples import (
     THETA_CONFIG,
     THETA_RESULT,
     curves,
+    layer_features,
     participation,
     score_lists,
     table1_row,
 )
 from karat.papers.purification.checks.image_records import HALF_GAIN, LESS
+from karat.papers.purification.experiments.freezing import LAYER_27
 from karat.papers.purification.experiments.image_setting import Scores
 from karat.papers.purification.printed_table1 import ATTACKERS, PRINTED
 from karat.study.experiment import cells as planned
@@ -30,7 +40,7 @@ from karat.study.judging import Undecided
 from karat.study.plan import control_cells
 from karat.study.run import Runs, examples
 
-MODULES = (angles, filters, frozen_layers, images, pictures)
+MODULES = (angles, filters, four_attackers, frozen_layers, images, pictures)
 CHECKS = {check.claim_id.partition(".")[2]: check for module in MODULES for check in module.CHECKS}
 
 
@@ -170,6 +180,96 @@ class TestFrozenLayers:
             "Fig 2: the net of stage 1 has robust accuracy > 42%",
             "fn 17: T = 50 epochs in every stage",
             "fn 17: stage 3 stops once the accuracies of stage 1 are back",
+        }
+
+    def test_pictures_that_stay_dense_at_one_layer_are_no_purification(self):
+        one = FREEZING_CONFIG.layers[-1]
+        dense = FREEZING_RESULT.features | {f"robust|{one}": layer_features(2.9)[f"robust|{one}"]}
+        cell = (FREEZING_CONFIG, replace(FREEZING_RESULT, features=dense))
+        assert judged("fig11", cell).outcome == "fails"
+
+    def test_zeros_of_three_nets_decide_the_printed_zero(self):
+        shift = iter((-0.002, 0.0, 0.002))
+        runs = [
+            replace(run, result=replace(run.result, **_shifted(run.result, next(shift))))
+            for run in examples((FREEZING_CONFIG, FREEZING_RESULT), seeds=3)
+        ]
+        assert CHECKS["fig2.resnet"].evaluate(Runs(runs)).outcome == "holds"
+
+    def test_only_the_attacker_of_figure_11_is_read_there(self):
+        other = replace(FREEZING_CONFIG, attacker="linf:8", layers=(LAYER_27,))
+        cells = ((FREEZING_CONFIG, FREEZING_RESULT), (other, FREEZING_RESULT))
+        for item in ("fig2.resnet", "sec8.2.frozen", "fig11"):
+            watched, read = Runs(examples(*cells)).watched()
+            CHECKS[item].evaluate(watched)
+            assert read == set(range(12))
+
+    def test_the_schedule_of_footnote_17_is_asked_for(self):
+        config = replace(FREEZING_CONFIG, milestones=(25, 40))
+        assert unmet("fig2.resnet", (config, FREEZING_RESULT)) == {
+            "fn 17: the rate falls to 0.01 after 40 epochs of every stage"
+        }
+
+
+def _shifted(result, shift):
+    """The same shares and accuracies with a spread, but for those that are zero."""
+    lists = ("start_clean_small", "start_robust_small", "clean_robust_large", "pairs_small")
+    moved = {name: [value + shift for value in getattr(result, name)] for name in lists}
+    for stage in ("stage2", "stage3"):
+        scores = getattr(result, stage)
+        attacker = [value + shift if value else value for value in scores.attacker]
+        accuracy = [value + shift for value in scores.accuracy]
+        moved[stage] = replace(scores, attacker=attacker, accuracy=accuracy)
+    return moved
+
+
+class TestFourAttackers:
+    def cells(self, *waves, names=ATTACKERS):
+        return [
+            (
+                replace(FREEZING_CONFIG, attacker=name),
+                replace(FREEZING_RESULT, features=layer_features(3 * left)),
+            )
+            for name, left in zip(names, waves, strict=True)
+        ]
+
+    @pytest.mark.parametrize("waves", [(0.6, 0.4, 0.4, 0.6), (0.5, 0.51, 0.6, 0.4), (0.6, 0.4, 0.95, 0.4)])
+    def test_each_norm_is_ordered_and_each_attacker_purifies(self, waves):
+        assert judged("fig13", *self.cells(*waves)).outcome == "fails"
+
+    def test_a_missing_attacker_leaves_it_open_and_one_can_refute(self):
+        three = self.cells(0.6, 0.4, 0.6, names=ATTACKERS[:3])
+        assert judged("fig13", *three).outcome == "inconclusive"
+        assert judged("fig13", *self.cells(0.4, 0.6, names=ATTACKERS[:2])).outcome == "fails"
+
+    def test_other_radii_are_ordered_as_well(self):
+        names = (*ATTACKERS, "l2:2:0.25")
+        assert judged("fig13", *self.cells(0.6, 0.4, 0.6, 0.4, 0.5, names=names)).outcome == "fails"
+        assert judged("fig13", *self.cells(0.6, 0.4, 0.6, 0.4, 0.3, names=names)).outcome == "holds"
+
+    def test_turned_filters_or_no_gain_refute(self):
+        for changes in (
+            {"stage3": FREEZING_RESULT.stage2},
+            {"clean_robust_large": [0.1] * len(FREEZING_CONFIG.layers)},
+        ):
+            cells = [
+                (config, replace(result, **changes)) for config, result in self.cells(0.6, 0.4, 0.6, 0.4)
+            ]
+            assert judged("fig13", *cells).outcome == "fails"
+
+    def test_the_27th_layer_is_read_and_asked_for(self):
+        index = FREEZING_CONFIG.layers.index(LAYER_27)
+        large = [0.1] * len(FREEZING_CONFIG.layers)
+        large[index] = 0.9
+        cells = [
+            (config, replace(result, clean_robust_large=large))
+            for config, result in self.cells(0.6, 0.4, 0.6, 0.4)
+        ]
+        assert judged("fig13", *cells).outcome == "holds"
+        config = replace(FREEZING_CONFIG, layers=FREEZING_CONFIG.layers[:2], attacker="l2:1")
+        assert unmet("fig13", (config, FREEZING_RESULT)) == {
+            "Fig 13: the 27th convolution",
+            "Sec 8: one of the four attackers",
         }
 
 

@@ -7,7 +7,8 @@ import pytest
 import torch
 
 from karat.nets.networks import build_network
-from karat.papers.purification.experiments.freezing import FREEZING, frozen_below
+from karat.papers.purification.experiments.freezing import FREEZING
+from karat.papers.purification.experiments.frozen_stages import frozen_below
 from karat.papers.purification.experiments.image_setting import (
     CERTIFIED_AT,
     load,

@@ -12,12 +12,12 @@ from karat.core.ball import Ball
 from karat.lab.execute import execute
 from karat.nets.module import as_classifier
 from karat.papers.purification.experiments.alexnet import _TINY, AlexnetResult, filter_measures
+from karat.papers.purification.experiments.feature_pictures import strongest_channels
 from karat.papers.purification.experiments.image_codes import code_curves, span_errors, sparse_pictures
 from karat.papers.purification.experiments.image_measures import (
     densities,
     lottery,
     perturbations,
-    strongest_channels,
 )
 from karat.papers.purification.experiments.image_setting import Images
 from karat.papers.purification.experiments.resnet_pictures import deep_layers

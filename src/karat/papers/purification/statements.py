@@ -177,7 +177,8 @@ fig12 | Fig 12 | 617 | qualitative
   Lasso on robust features reconstructs inputs more sparsely than on clean or random ones, and robust
   perturbations more sparsely than clean perturbations.
 fig13 | Fig 13 | 639 | qualitative
-  Purification of the 27th layer of ResNet-34 appears for all four attackers.
+  Purification of the 27th layer of ResNet-34 appears for all four attackers, and a stronger attacker purifies
+  more.
 rem8.1 | Rem 8.1 | 549 | qualitative
   Adversarial training started at clean-trained weights reaches the same robust and clean accuracies as from
   random weights.

@@ -7,10 +7,11 @@ from karat.papers.purification.experiments.alexnet import (
     AtomCounts,
     LeftoverMeans,
 )
-from karat.papers.purification.experiments.freezing import FREEZING, FreezingConfig, FreezingResult
+from karat.papers.purification.experiments.feature_pictures import FeatureMeasures
+from karat.papers.purification.experiments.freezing import FREEZING, MOMENTS, FreezingResult
+from karat.papers.purification.experiments.frozen_stages import FreezingConfig
 from karat.papers.purification.experiments.image_codes import CodeCurve
 from karat.papers.purification.experiments.image_measures import (
-    FeatureMeasures,
     Lottery,
     Participation,
     StagesResult,
@@ -80,6 +81,21 @@ def score_lists(score: Scores, count: int) -> ScoreLists:
     return ScoreLists.of([score] * count)
 
 
+def layer_features(robust: float, *, clean: float = 3.0) -> dict[str, FeatureMeasures]:
+    """Return measures of the pictures of every layer at its three moments.
+
+    Args:
+        robust: roughness after adversarial training, a hundredth of the waves.
+        clean: roughness after clean training.
+    """
+    rough = {"start": 4.0, "clean": clean, "robust": robust}
+    return {
+        f"{moment}|{layer}": features(rough[moment], 100 * rough[moment])
+        for moment in MOMENTS
+        for layer in FREEZING_CONFIG.layers
+    }
+
+
 def _freezing() -> FreezingResult:
     layers = len(FREEZING_CONFIG.layers)
     return FreezingResult(
@@ -92,6 +108,8 @@ def _freezing() -> FreezingResult:
         frozen_tensors=[0, *[4] * (layers - 1)],
         frozen_unchanged=[True] * layers,
         pairs_large=[0.0] * layers,
+        features=layer_features(1.0),
+        feature_pictures={},
     )
 
 

@@ -23,7 +23,8 @@ from karat.papers.purification.checks.image_records import (
     without_training,
 )
 from karat.papers.purification.checks.paper_nets import RESNET34, WIDE
-from karat.papers.purification.experiments.image_measures import FeatureMeasures, Participation
+from karat.papers.purification.experiments.feature_pictures import FeatureMeasures
+from karat.papers.purification.experiments.image_measures import Participation
 from karat.papers.purification.experiments.resnet_pictures import (
     RESNET_PICTURES,
     ResnetPicturesConfig,

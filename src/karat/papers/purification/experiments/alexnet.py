@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from karat.core.ranges import Count
+from karat.papers.purification.experiments.feature_pictures import Quantised
 from karat.papers.purification.experiments.image_codes import (
     RATIOS,
     CodeCurve,
@@ -17,7 +18,6 @@ from karat.papers.purification.experiments.image_codes import (
 )
 from karat.papers.purification.experiments.image_measures import (
     Lottery,
-    Quantised,
     StagesResult,
     ViewsResult,
     look,

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated
 
 import torch
 from torch import Tensor, nn
@@ -11,6 +11,12 @@ from karat.attacks.pgd import PGD
 from karat.core.ball import Ball
 from karat.nets.modes import still
 from karat.nets.module import as_classifier
+from karat.papers.purification.experiments.feature_pictures import (
+    FeatureMeasures,
+    Quantised,
+    feature_pictures,
+    five_digits,
+)
 from karat.papers.purification.experiments.image_setting import ImageResult, Scores
 from karat.papers.purification.experiments.trained_pair import Pair, PairSetting, right_first
 from karat.probes.bases import frequency_coefficients, principal_components
@@ -22,13 +28,9 @@ from karat.probes.density import (
     noise_density,
     participation_ratio,
 )
-from karat.probes.pictures import InputAscent
-from karat.probes.roughness import centred, low_frequency_share, roughness
+from karat.probes.roughness import centred
 from karat.study.quantised import quantise
 from karat.study.result import Undefined
-
-Quantised = dict[str, Any]
-"""Pictures as `quantise` stores them."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,23 +65,6 @@ class Participation:
     pca: list[float]
     pca_leading: list[float]
     dct_k90: list[float]
-
-
-@dataclass(frozen=True, kw_only=True)
-class FeatureMeasures:
-    """Feature pictures of one layer, one value per channel.
-
-    Args:
-        roughness: of the pictures.
-        low: their low-frequency shares.
-        waves: their effective numbers of waves.
-        channels: which ones.
-    """
-
-    roughness: list[float]
-    low: list[float]
-    waves: list[float]
-    channels: list[int]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -209,58 +194,6 @@ def densities(
     return means, single
 
 
-def feature_pictures(
-    nets: Mapping[str, nn.Module],
-    layers: Sequence[str],
-    count: int,
-    shape: tuple[int, ...],
-    ascent: InputAscent,
-    seed: int,
-) -> tuple[dict[str, FeatureMeasures], dict[str, Tensor]]:
-    """Draw the same channels of the same layers in every net, from the same first image.
-
-    Args:
-        nets: by name; the first one chooses the channels.
-        layers: names of convolutions.
-        count: channels of each layer.
-        shape: (channels, height, width) of an image.
-        ascent: how features are drawn.
-        seed: of the first image.
-
-    Returns:
-        "net|layer" -> measures, and "net|layer" -> (count, channels, height, width) pictures.
-    """
-    measures, pictures = {}, {}
-    for layer in layers:
-        channels = strongest_channels(next(iter(nets.values())), layer, count)
-        for name, net in nets.items():
-            generator = torch.Generator().manual_seed(seed)
-            drawn = ascent.run(net, layer, channels, shape, generator=generator)
-            flat = centred(drawn)
-            measures[f"{name}|{layer}"] = FeatureMeasures(
-                roughness=five_digits(roughness(flat)),
-                low=five_digits(low_frequency_share(flat)),
-                waves=five_digits(participation_ratio(frequency_coefficients(flat))),
-                channels=channels,
-            )
-            pictures[f"{name}|{layer}"] = drawn
-    return measures, pictures
-
-
-def strongest_channels(net: nn.Module, layer: str, count: int) -> list[int]:
-    """Return the channels of a convolution whose filters are longest: a choice that looks at no picture.
-
-    Args:
-        net: of the convolution.
-        layer: its name.
-        count: channels, in the order of the layer.
-    """
-    weight = dict(net.named_modules())[layer].weight
-    assert isinstance(weight, Tensor)
-    order = weight.detach().flatten(1).norm(dim=1).argsort(descending=True)
-    return sorted(order[:count].tolist())
-
-
 @dataclass(frozen=True, kw_only=True)
 class Lottery:
     r"""How every filter approaches the feature it ends at, :math:`f_i = w_i / \|w_i\|` of the last snapshot.
@@ -309,8 +242,3 @@ def lottery(snapshots: Sequence[Tensor], alive: float = 0.05) -> Lottery:
         rank=[float(rank.mean()) for rank in ranks],
         first_ranks=five_digits(ranks[0]),
     )
-
-
-def five_digits(values: Tensor) -> list[float]:
-    """Return values with five digits, for a record of modest size."""
-    return [float(f"{value:.5g}") for value in values.double().tolist()]

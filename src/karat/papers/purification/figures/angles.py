@@ -6,7 +6,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from karat.papers.purification.experiments.freezing import FREEZING, FreezingConfig, FreezingResult
+from karat.papers.purification.experiments.freezing import FREEZING, FreezingResult
+from karat.papers.purification.experiments.frozen_stages import FreezingConfig
 from karat.papers.purification.experiments.theta import THETA, ThetaConfig, ThetaResult
 from karat.papers.purification.figures.drawings import CLEAN, ROBUST
 from karat.probes.cosines import LARGE, SMALL
