@@ -29,6 +29,7 @@ from karat.papers.purification.checks.image_examples import (
     participation,
     score_lists,
     table1_row,
+    tickets,
 )
 from karat.papers.purification.checks.image_records import HALF_GAIN, LESS
 from karat.papers.purification.experiments.freezing import LAYER_27
@@ -371,8 +372,7 @@ class TestFilters:
         assert "there is no fall" in judged("fig1", changed("fig1", leftover_robust=nothing)).caveat
 
     def test_a_remembered_start_is_no_ticket(self):
-        left = replace(ALEXNET_RESULT.leftover_robust, energy_before=0.3)
-        assert judged("fig8", changed("fig8", leftover_robust=left)).outcome == "vacuous"
+        assert judged("fig8", changed("fig8", lottery=tickets(0.9, remembered=0.3))).outcome == "vacuous"
 
     def test_what_the_untrained_start_spans_as_well_is_vacuous(self):
         trivial = ALEXNET_RESULT.span | {"clean_delta|start": 1e-9}
@@ -394,6 +394,11 @@ class TestFilters:
 
 
 class TestPictures:
+    @pytest.mark.parametrize("item", ["fig6", "fig7", "fig10"])
+    def test_a_net_that_did_not_become_robust_shows_nothing(self, item):
+        finding = judged(item, changed(item, robust=replace(THETA_RESULT.robust, attacker=0.1)))
+        assert (finding.outcome, finding.predicted) == ("fails", HALF_GAIN)
+
     def test_perturbations_must_get_sparser_in_waves_and_in_components(self):
         deltas = {"clean_delta": participation(200.0, 0.3), "robust_delta": participation(100.0, 0.1)}
         assert judged("fig7", changed("fig7", participation=deltas)).outcome == "fails"

@@ -109,6 +109,15 @@ def test_lottery_of_unrelated_starts_is_chance_and_of_kept_starts_is_won():
     assert len(kept.first_ranks) == 128
 
 
+def test_the_start_of_another_filter_is_no_ticket():
+    start = torch.randn(40, 3, 5, 5, generator=torch.Generator().manual_seed(0))
+    kept, swapped = lottery([start, start]), lottery([start, start], others=True)
+    assert (kept.rank[0], kept.remembered) == (1.0, pytest.approx(1.0))
+    assert swapped.rank[0] == pytest.approx(0.5, abs=0.1)
+    assert swapped.remembered < 0.04
+    assert swapped.rank[1] == 1.0
+
+
 def test_lottery_leaves_dead_filters_out():
     first = torch.randn(6, 1, 3, 3, generator=generator())
     last = torch.randn(6, 1, 3, 3, generator=generator(1))

@@ -217,6 +217,19 @@ def curves(**counts: float) -> dict[str, CodeCurve]:
     }
 
 
+def tickets(rank: float, *, remembered: float = 0.01) -> Lottery:
+    """Return the way of two filters to their features.
+
+    Args:
+        rank: of both starts.
+        remembered: share of a feature's energy along its start.
+    """
+    ranks = [rank, rank]
+    return Lottery(
+        own=[0.1, 1.0], others=[0.0, 0.0], rank=[rank, 1.0], first_ranks=ranks, remembered=remembered
+    )
+
+
 def _alexnet() -> AlexnetResult:
     rough = {"start": 3.5, "clean": 2.0, "robust": 1.0, "continued": 1.9}
     left = LeftoverMeans(
@@ -247,7 +260,7 @@ def _alexnet() -> AlexnetResult:
         span={"clean_delta|robust": 1e-6, "clean_delta|start": 0.1},
         span_own={"clean_delta|robust": 1e-6, "clean_delta|start": 0.1, "image|robust": 0.1},
         atoms=AtomCounts(code=4096, own=4096, pixels=3072),
-        lottery=Lottery(own=[0.1, 1.0], others=[0.0, 0.0], rank=[0.9, 1.0], first_ranks=[0.9, 0.9]),
+        lottery=tickets(0.9),
     )
 
 

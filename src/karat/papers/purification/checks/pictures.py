@@ -13,6 +13,8 @@ from karat.papers.purification.checks.image_examples import (
     participation,
 )
 from karat.papers.purification.checks.image_records import (
+    GAIN,
+    HALF_GAIN,
     LESS,
     all_images,
     every_setting,
@@ -72,6 +74,7 @@ def _sparser_deltas(runs: ResnetRuns) -> Finding:
     finding = all_of(
         bound([robust / clean for clean, robust in waves], "at most", LESS, RATIO),
         bound([robust - clean for clean, robust in leading], "at least", 0.0, GAINED_SHARE),
+        _gain(runs),
     )
     density = runs[0].result.density
     names = {"clean_delta": "clean delta", "robust_delta": "robust delta", "image": "image"}
@@ -108,7 +111,7 @@ def _fewer_waves(runs: ResnetRuns) -> Finding:
     clean, robust = np.mean(pairs, axis=0)
     note = f"The longest filters of two deep layers, drawn from one image: {clean:.0f} waves to {robust:.0f}."
     ratios = [after / before for before, after in pairs]
-    return noted(bound(ratios, "at most", LESS, RATIO), note, _accuracies(runs))
+    return noted(all_of(bound(ratios, "at most", LESS, RATIO), _gain(runs)), note, _accuracies(runs))
 
 
 def smooth_features(runs: ResnetRuns) -> Finding:
@@ -126,7 +129,7 @@ def _smoother_features(runs: ResnetRuns) -> Finding:
     )
     note = f"Last layer: roughness {roughness}, low-frequency share {low_share}."
     ratios = [after / before for before, after in rough]
-    return noted(bound(ratios, "at most", LESS, RATIO), note, _accuracies(runs))
+    return noted(all_of(bound(ratios, "at most", LESS, RATIO), _gain(runs)), note, _accuracies(runs))
 
 
 def _grey(runs: ResnetRuns) -> ResnetRuns:
@@ -144,6 +147,12 @@ def _of_features(
         layers = [layer for name, layer in result.ascent.items() if name.startswith(f"{net}|")]
         means.append(float(np.mean([measure(layer) for layer in (layers[-1:] if last else layers)])))
     return means[0], means[1]
+
+
+def _gain(runs: ResnetRuns) -> Finding:
+    """Robust accuracy after above that before: pictures of a net that learned nothing change as well."""
+    gains = [run.result.robust.attacker - run.result.clean.attacker for run in runs]
+    return bound(gains, "at least", HALF_GAIN, GAIN)
 
 
 def _accuracies(runs: ResnetRuns) -> str:
@@ -199,6 +208,7 @@ def _check(
     )
 
 
+_ROBUST = f"Robust accuracy under the training attacker must rise by {HALF_GAIN:.3g} meanwhile."
 _BUSIER = {"activity": {"clean": [[0.3, 0.3], [0.5, 0.5]], "robust": [[0.5, 0.5]]}}
 _DENSER = {"participation": RESNET_RESULT.participation | {"robust_delta": participation(300.0, 0.2)}}
 _ROUGHER = {
@@ -221,7 +231,7 @@ CHECKS = (
         _NO_ATTACK,
         _ROUGHER,
         "Dense is read as many waves, the participation ratio of the cosine coefficients; lost: a tenth "
-        "fewer. It measures smoothness, not meaning.",
+        f"fewer. It measures smoothness, not meaning. {_ROBUST}",
         _towards("black"),
     ),
     _check(
@@ -230,7 +240,8 @@ CHECKS = (
         _NO_ATTACK,
         _DENSER,
         "Dense is read in waves, a tenth fewer, and in the data's principal components, no smaller share in "
-        "the leading ones; not in pixels, as density is a statement about a basis of the data. l2 radius 1.",
+        "the leading ones; not in pixels, as density is a statement about a basis of the data. l2 radius 1. "
+        + _ROBUST,
         _resnet34,
     ),
     _check(
@@ -239,7 +250,7 @@ CHECKS = (
         _NO_ATTACK,
         _ROUGHER,
         "Smoother by a tenth; footnote 16 prints no step size. Whether a picture shows a thing is for the "
-        "eye.",
+        f"eye. {_ROBUST}",
         _towards("grey"),
     ),
 )

@@ -204,20 +204,23 @@ class Lottery:
         rank: per snapshot, mean share of other filters that are less correlated with a feature than the one
             that ends there.
         first_ranks: per feature, that share at the start.
+        remembered: mean share of the energy of a feature along the first snapshot of its own filter.
     """
 
     own: list[float]
     others: list[float]
     rank: list[float]
     first_ranks: list[float]
+    remembered: float
 
 
-def lottery(snapshots: Sequence[Tensor], alive: float = 0.05) -> Lottery:
+def lottery(snapshots: Sequence[Tensor], alive: float = 0.05, *, others: bool = False) -> Lottery:
     """Compare every filter over training with the filter it ends as, and with those of the others.
 
     Args:
         snapshots: (m, ...) filters, first to last.
         alive: filters that end shorter than this share of the median are dead.
+        others: give every filter the start of its neighbour, as a control in which no start leads.
 
     Reading: a feature is the direction a filter ends at, so every filter wins its own; 1/2 is chance for
         the rank at the start. Dead filters have no feature and are left out.
@@ -227,18 +230,22 @@ def lottery(snapshots: Sequence[Tensor], alive: float = 0.05) -> Lottery:
     length = snapshots[-1].flatten(1).norm(dim=1)
     rows = length > alive * length.median()
     features = nn.functional.normalize(snapshots[-1][rows].flatten(1), dim=1)
-    own, others, ranks = [], [], []
-    for filters in snapshots:
-        cosines = nn.functional.normalize(filters[rows].flatten(1), dim=1) @ features.T
+    live = [filters[rows].flatten(1) for filters in snapshots]
+    if others:
+        live[0] = live[0].roll(1, dims=0)
+    own, strange, ranks = [], [], []
+    for filters in live:
+        cosines = nn.functional.normalize(filters, dim=1) @ features.T
         mine, count = cosines.diagonal(), len(cosines)
         rivals = max(count - 1, 1)
         own.append(float(mine.mean()))
-        others.append(float((cosines.sum() - mine.sum()) / (count * rivals)))
+        strange.append(float((cosines.sum() - mine.sum()) / (count * rivals)))
         # A column holds the cosines of all filters with one feature: its own filter's is on the diagonal.
         ranks.append((cosines < mine.unsqueeze(0)).double().sum(dim=0) / rivals)
     return Lottery(
         own=own,
-        others=others,
+        others=strange,
         rank=[float(rank.mean()) for rank in ranks],
         first_ranks=five_digits(ranks[0]),
+        remembered=float((nn.functional.normalize(live[0], dim=1) * features).sum(dim=1).square().mean()),
     )
