@@ -31,7 +31,8 @@ def draw_freezing(runs: FreezingRuns) -> list[Picture]:
     Ref: purification, Sec 8.2; purification, Fig 11; purification, Fig 13
     """
     pictures = []
-    for settings in grouped(by_setting(runs), lambda group: group[0].config.network).values():
+    for of_net in grouped(runs, lambda run: run.config.network).values():
+        settings = by_setting(of_net)
         most = max(len(group[0].config.layers) for group in settings)
         for group in settings:
             if len(group[0].config.layers) == most:
