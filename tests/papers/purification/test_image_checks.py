@@ -14,6 +14,7 @@ from karat.papers.purification.checks import (
     images,
     paper_nets,
     pictures,
+    resnet_span,
 )
 from karat.papers.purification.checks.image_examples import (
     ALEXNET_RESULT,
@@ -41,7 +42,7 @@ from karat.study.judging import Undecided
 from karat.study.plan import control_cells
 from karat.study.run import Runs, examples
 
-MODULES = (angles, filters, four_attackers, frozen_layers, images, pictures)
+MODULES = (angles, filters, four_attackers, frozen_layers, images, pictures, resnet_span)
 CHECKS = {check.claim_id.partition(".")[2]: check for module in MODULES for check in module.CHECKS}
 
 
@@ -377,6 +378,10 @@ class TestFilters:
     def test_what_the_untrained_start_spans_as_well_is_vacuous(self):
         trivial = ALEXNET_RESULT.span | {"clean_delta|start": 1e-9}
         assert judged("rem8.2", changed("rem8.2", span=trivial)).outcome == "vacuous"
+
+    def test_what_untrained_filters_of_a_residual_net_span_is_vacuous(self):
+        trivial = {"clean_delta|robust": 1e-12, "clean_delta|start": 1e-12}
+        assert judged("rem8.2.resnet", changed("rem8.2.resnet", span=trivial)).outcome == "vacuous"
 
     @pytest.mark.parametrize(
         "changes", [{"image_clean": 100}, {"image_start": 100}, {"robust_delta_robust": 190}]

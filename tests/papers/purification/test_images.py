@@ -138,20 +138,18 @@ def test_stage_three_stops_once_the_accuracies_of_stage_one_are_back():
     assert stopped.stage3.attacker[0] >= stopped.stage1.attacker
 
 
-def _trained(kind=Trained, *, strong, theta=((0.99, 0.98), (0.97, 0.95)), first=0.6):
+def _trained(kind=Trained, *, strong, first=0.6):
     return kind(
         accuracy=[first, 0.5],
         attacker=[first, 0.5],
         strong=list(strong),
         certified=[[], [0.5, 0.4, 0.2]],
-        theta=[list(row) for row in theta],
     )
 
 
 def _table(names=("linf:4", "linf:8"), **changes):
     result = Table1Result(
         **IMAGES,
-        layers=["conv1", "conv2"],
         radii=list(CERTIFIED_AT),
         clean=_trained(strong=(0.05, 0.0)),
         from_clean=_trained(strong=(0.4, 0.3)),

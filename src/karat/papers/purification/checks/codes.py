@@ -14,7 +14,7 @@ from karat.study.run import Run
 AlexnetRuns = Sequence[Run[AlexnetConfig, AlexnetResult]]
 
 PRINTED_SHARE = 0.0405
-PRINTED_SPAN = 5e-5
+PRINTED_SPAN, PRINTED_SPAN_RESNET = 5e-5, 1e-9
 
 LEVEL = "0.1"
 """Relative squared error at which codes are compared: nine tenths of a picture are there."""

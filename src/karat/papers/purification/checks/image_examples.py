@@ -127,14 +127,12 @@ def table1_row(mode: str, *, robust: float = 0.0) -> Trained:
         attacker=attacked,
         strong=attacked,
         certified=[[]] * len(ATTACKERS),
-        theta=[[0.95]] * len(ATTACKERS),
     )
 
 
 def _table1() -> Table1Result:
     return Table1Result(
         **_IMAGES,
-        layers=["stages.2.2.second"],
         radii=[],
         clean=table1_row("clean"),
         from_clean=table1_row("from_clean"),
@@ -266,4 +264,11 @@ def _alexnet() -> AlexnetResult:
 
 THETA_RESULT, FREEZING_RESULT, TABLE1_RESULT = _theta(), _freezing(), _table1()
 ALEXNET_RESULT = _alexnet()
-RESNET_RESULT = ResnetPicturesResult(**vars(_STAGES), **vars(_VIEWS), image_roughness=0.5, image_low=0.9)
+RESNET_RESULT = ResnetPicturesResult(
+    **vars(_STAGES),
+    **vars(_VIEWS),
+    image_roughness=0.5,
+    image_low=0.9,
+    span={"clean_delta|robust": 1e-12, "clean_delta|start": 0.1},
+    span_atoms=16_384,
+)

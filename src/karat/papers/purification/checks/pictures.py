@@ -65,7 +65,7 @@ def _quieter(runs: ResnetRuns) -> Finding:
 
 def deltas(runs: ResnetRuns) -> Finding:
     """Judge the effective number of waves in perturbations, robust over clean, and their leading share."""
-    return every_setting(_grey(runs), _sparser_deltas)
+    return every_setting(grey_runs(runs), _sparser_deltas)
 
 
 def _sparser_deltas(runs: ResnetRuns) -> Finding:
@@ -116,7 +116,7 @@ def _fewer_waves(runs: ResnetRuns) -> Finding:
 
 def smooth_features(runs: ResnetRuns) -> Finding:
     """Judge the mean roughness of the last layer's feature pictures, robust over clean."""
-    return every_setting(_grey(runs), _smoother_features)
+    return every_setting(grey_runs(runs), _smoother_features)
 
 
 def _smoother_features(runs: ResnetRuns) -> Finding:
@@ -132,8 +132,12 @@ def _smoother_features(runs: ResnetRuns) -> Finding:
     return noted(all_of(bound(ratios, "at most", LESS, RATIO), _gain(runs)), note, _accuracies(runs))
 
 
-def _grey(runs: ResnetRuns) -> ResnetRuns:
-    """The paper's runs without those whose pictures are drawn towards black, as Figure 6 alone has them."""
+def grey_runs(runs: ResnetRuns) -> ResnetRuns:
+    """Return the paper's runs without those whose pictures are drawn towards black, as Figure 6 has them.
+
+    Args:
+        runs: of the experiment.
+    """
     own = paper_runs(runs, RESNET34)
     return [run for run in own if run.config.background == "grey"] or own
 
@@ -168,7 +172,12 @@ def _wide_net(config: ResnetPicturesConfig) -> list[Condition]:
     return paper_settings(config, WIDE)
 
 
-def _resnet34(config: ResnetPicturesConfig) -> list[Condition]:
+def smoothed_resnet34(config: ResnetPicturesConfig) -> list[Condition]:
+    """Ask for the paper's ResNet-34 and for the attacker that it mostly uses.
+
+    Args:
+        config: of a run.
+    """
     return [*paper_settings(config, RESNET34), smoothed_attacker(config.attacker)]
 
 
@@ -177,7 +186,7 @@ def _towards(background: str) -> Callable[[ResnetPicturesConfig], list[Condition
         steps = "2000 raw" if config.paper_ascent else config.ascent_steps
         drawn = config.paper_ascent and config.background == background
         name = f"fn 16: 2000 raw steps towards {background}"
-        return [*_resnet34(config), is_so(name, drawn, f"here {steps} towards {config.background}")]
+        return [*smoothed_resnet34(config), is_so(name, drawn, f"here {steps} towards {config.background}")]
 
     return conditions
 
@@ -242,7 +251,7 @@ CHECKS = (
         "Dense is read in waves, a tenth fewer, and in the data's principal components, no smaller share in "
         "the leading ones; not in pixels, as density is a statement about a basis of the data. l2 radius 1. "
         + _ROBUST,
-        _resnet34,
+        smoothed_resnet34,
     ),
     _check(
         "fig10",
