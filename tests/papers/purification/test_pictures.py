@@ -11,6 +11,7 @@ from torch import nn
 from karat.core.ball import Ball
 from karat.lab.execute import execute
 from karat.nets.module import as_classifier
+from karat.papers.purification.checks import untrained_span
 from karat.papers.purification.experiments.alexnet import _TINY, AlexnetResult, filter_measures
 from karat.papers.purification.experiments.feature_pictures import strongest_channels
 from karat.papers.purification.experiments.image_codes import code_curves, span_errors, sparse_pictures
@@ -22,6 +23,7 @@ from karat.papers.purification.experiments.image_measures import (
 from karat.papers.purification.experiments.image_setting import Images
 from karat.papers.purification.experiments.resnet_pictures import deep_layers
 from karat.papers.purification.experiments.trained_pair import right_first
+from karat.papers.purification.experiments.untrained_span import UNTRAINED_SPAN
 from karat.probes.lasso import lasso_path
 from karat.probes.reconstruction import as_targets
 from karat.study.drawing.mosaic import signed, sorted_by_size, tiled
@@ -29,6 +31,7 @@ from karat.study.experiment import cells
 from karat.study.quantised import quantise, restore
 from karat.study.registry import EXPERIMENTS
 from karat.study.result import undefined_values
+from karat.study.run import Runs
 
 
 def generator(seed: int = 0) -> torch.Generator:
@@ -95,6 +98,24 @@ def test_span_errors_name_target_and_dictionary():
     found = span_errors({"all": torch.eye(4), "none": torch.zeros(2, 4)}, {"x": torch.rand(3, 4)})
     assert found["x|all"] == pytest.approx(0, abs=1e-9)
     assert found["x|none"] == 1
+
+
+def test_untrained_filters_span_every_image_of_one_channel():
+    config = UNTRAINED_SPAN.preset("tiny").config
+    drawn = UNTRAINED_SPAN.run(replace(config, filters=3), torch.Generator().manual_seed(0))
+    assert (drawn.atoms, drawn.used) == (3 * 1024, 3)
+    assert drawn.worst < 1e-9
+    few = UNTRAINED_SPAN.run(
+        replace(config, network="alexnet:1", filters=8), torch.Generator().manual_seed(0)
+    )
+    assert (few.atoms, few.worst) == (8 * 64, 1.0)
+
+
+def test_both_nets_are_needed_to_say_that_untrained_filters_span():
+    (check,) = untrained_span.CHECKS
+    wrn = [run for run in check.satisfied if run.config.network == "wrn:34:1"]
+    assert check.evaluate(Runs(check.satisfied)).outcome == "holds"
+    assert check.evaluate(Runs(wrn)).outcome == "inconclusive"
 
 
 def test_lottery_of_unrelated_starts_is_chance_and_of_kept_starts_is_won():

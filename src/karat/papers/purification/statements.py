@@ -186,6 +186,10 @@ rem8.2 | Rem 8.2 | 627 | reported numbers
   Perturbations of the clean net lie in the span of the robust features: regression error < 5e-5 (AlexNet).
 rem8.2.resnet | Rem 8.2 | 627 | reported numbers
   Perturbations of the clean net lie in the span of the robust features: regression error < 1e-9 (ResNet).
+rem8.2.untrained | Rem 8.2 | 627 | upper
+  First-layer filters of both nets span every image before any training, to less than the errors printed in
+  Remark 8.2 for perturbations and trained filters.
+  origin: karat
 sec7.mixture | Sec 7 | 529 | qualitative
   On a well-conditioned Gaussian mixture with linear labels clean training is already as robust as
   adversarial training.
