@@ -8,7 +8,7 @@ import torch
 
 from karat.nets.networks import build_network
 from karat.papers.purification.experiments.freezing import FREEZING
-from karat.papers.purification.experiments.frozen_stages import frozen_below
+from karat.papers.purification.experiments.frozen_stages import Bench, frozen_below
 from karat.papers.purification.experiments.image_setting import (
     CERTIFIED_AT,
     load,
@@ -125,6 +125,19 @@ def test_a_filter_that_does_not_turn_has_angle_one_and_a_dead_one_is_left_out():
     assert found.clean_robust == pytest.approx([1.0])
     assert found.clean_robust_large == turned([clean], [robust], [clean]).large == [1.0]
     assert (found.pairs_small, clean_pairs([clean]).large) == ([1.0], [0.0])
+
+
+def test_the_goal_of_stage_three_is_both_accuracies_of_stage_one():
+    config = FREEZING.preset("tiny").config
+    images = load(config, torch.Generator().manual_seed(0))
+    net = images.network(config.network, torch.Generator().manual_seed(1)).eval()
+    bench = Bench(config, images, torch.Generator())
+    here = bench.measure(net)
+    assert bench.reached(net, here)
+    assert not bench.reached(net, replace(here, accuracy=here.accuracy + 0.01))
+    assert not bench.reached(net, replace(here, attacker=here.attacker + 0.01))
+    # The strong attack is no goal of footnote 17.
+    assert bench.reached(net, replace(here, strong=1.0))
 
 
 @pytest.mark.slow
