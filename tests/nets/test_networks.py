@@ -6,7 +6,7 @@ from torch import nn
 
 from karat.nets.alexnet import AlexNet
 from karat.nets.image_net import conv_layers, filters, layer_filters, modules_before, normalise
-from karat.nets.networks import NETWORKS, build_network
+from karat.nets.networks import NETWORKS, build_network, network_size
 from karat.nets.residual import PreActivationBlock, ResidualNet, wide_resnet
 
 SMALL = {
@@ -37,6 +37,12 @@ def test_every_network_gives_one_logit_per_class_and_draws_from_its_generator_on
     x = torch.rand(2, 3, 32, 32, generator=_generator())
     with torch.no_grad():
         assert net.eval()(x).shape == (2, 3)
+
+
+@pytest.mark.parametrize("kind", NETWORKS)
+def test_the_size_of_a_network_is_that_of_the_drawn_one(kind):
+    net = build_network(SMALL[kind], 3, generator=_generator(), channels=1)
+    assert network_size(SMALL[kind], 3, 1) == (_count(net), len(conv_layers(net)))
 
 
 @pytest.mark.parametrize("kind", ["alexnet", "resnet", "wrn"])

@@ -77,6 +77,20 @@ def test_principal_components_are_orthonormal_and_ordered_by_variance():
     assert basis.abs().argmax(dim=1).tolist() == [1, 2, 0, 3]
 
 
+def test_components_that_single_precision_cannot_find_are_found_in_double(monkeypatch):
+    plain = torch.linalg.eigh
+
+    class Nothing:
+        def __init__(self, size):
+            self.eigenvectors = torch.full((size, size), torch.nan)
+
+    monkeypatch.setattr(
+        torch.linalg, "eigh", lambda square: plain(square) if square.dtype == torch.float64 else Nothing(4)
+    )
+    basis = principal_components(torch.randn(50, 4, generator=generator()))
+    assert torch.allclose(basis @ basis.T, torch.eye(4, dtype=torch.float64), atol=1e-10)
+
+
 def test_a_smooth_image_is_denser_in_pixels_than_in_waves():
     ramp = torch.linspace(0, 1, 16).expand(2, 1, 16, 16)
     pixels, waves = mean_density(ramp.flatten(1)), mean_density(frequency_coefficients(ramp))

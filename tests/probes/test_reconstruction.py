@@ -16,7 +16,7 @@ from karat.probes.reconstruction import (
     filter_atoms,
     rescaled,
 )
-from karat.probes.span import span_error
+from karat.probes.span import span_error, worst_span_error
 
 
 def generator() -> torch.Generator:
@@ -155,3 +155,15 @@ def test_span_error_limits():
     assert float(span_error(x, torch.eye(25)).max()) < 1e-12
     assert span_error(x, torch.zeros(3, 25)).tolist() == [1.0] * 4
     assert math.isclose(float(span_error(torch.ones(1, 2), torch.tensor([[1.0, -1.0]]))), 1.0)
+
+
+def test_the_worst_span_error_is_that_of_the_weakest_direction():
+    atoms = torch.randn(12, 8, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    atoms[:, 3] *= 1e-5
+    weakest = torch.linalg.eigh(atoms.T @ atoms).eigenvectors[:, 0]
+    others = torch.randn(200, 8, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+    worst = worst_span_error(atoms)
+    assert worst == pytest.approx(float(span_error(weakest[None], atoms)), rel=1e-6)
+    assert float(span_error(others, atoms).max()) <= worst
+    assert worst_span_error(atoms[:7]) == 1.0  # seven atoms leave a direction out
+    assert worst_span_error(torch.zeros(9, 8)) == 1.0

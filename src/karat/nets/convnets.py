@@ -108,10 +108,13 @@ class QuadraticNets(nn.Module):
 
 @torch.no_grad()
 def redraw(module: nn.Module, *, generator: torch.Generator) -> None:
-    """Draw all weights again as PyTorch does, uniform on +-1/sqrt(fan in), from an explicit generator."""
+    """Draw all weights again as PyTorch does, uniform on +-1/sqrt(fan in), from an explicit generator.
+
+    Weights on the device "meta", which have a shape and no numbers, are left alone.
+    """
     for part in module.modules():
         if isinstance(part, nn.Conv2d | nn.Linear):
             bound = 1 / math.sqrt(part.weight[0].numel())
             for tensor in (part.weight, part.bias):
-                if tensor is not None:
+                if tensor is not None and not tensor.is_meta:
                     tensor.copy_((2 * torch.rand(tensor.shape, generator=generator) - 1) * bound)

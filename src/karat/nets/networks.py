@@ -2,11 +2,14 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
+from typing import NamedTuple
 
 import torch
 from torch import nn
 
 from karat.nets.alexnet import AlexNet
+from karat.nets.image_net import conv_layers
 from karat.nets.residual import resnet, resnet34, wide_resnet
 
 Build = Callable[..., nn.Module]
@@ -91,3 +94,32 @@ preact34, wrn:depth:k; got 'vgg'.
         forms = ", ".join(":".join([key, *entry.sizes]) for key, entry in NETWORKS.items())
         raise ValueError(f"`name` of `build_network` must be one of {forms}; got {name!r}.") from None
     return network.build(numbers, classes, generator=generator, channels=channels)
+
+
+class NetworkSize(NamedTuple):
+    """How large a network is.
+
+    Args:
+        weights: all parameters, those of norms included.
+        convolutions: larger than 1 x 1.
+    """
+
+    weights: int
+    convolutions: int
+
+
+@cache
+def network_size(name: str, classes: int, channels: int = 3) -> NetworkSize:
+    """Return the size of a network without drawing it.
+
+    Args:
+        name: such as "wrn:28:10".
+        classes: number of logits.
+        channels: of the images.
+
+    >>> network_size("wrn:28:10", 10)
+    NetworkSize(weights=36479194, convolutions=25)
+    """
+    with torch.device("meta"):
+        net = build_network(name, classes, generator=torch.Generator("cpu"), channels=channels)
+    return NetworkSize(sum(part.numel() for part in net.parameters()), len(conv_layers(net)))

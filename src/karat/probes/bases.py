@@ -46,11 +46,15 @@ def principal_components(images: Tensor) -> Tensor:
     rows = images.flatten(1)
     centred = rows - rows.mean(dim=0)
     square = centred.T @ centred
+    # Many equal eigenvalues, as zero pixels or few images give, can be too much for single precision: it
+    # raises, or answers with NaN.
     try:
-        return torch.linalg.eigh(square).eigenvectors.T.flip(0)
+        vectors = torch.linalg.eigh(square).eigenvectors
     except torch.linalg.LinAlgError:  # type: ignore[attr-defined]
-        # Many equal eigenvalues, as zero pixels or few images give, can be too much for single precision.
-        return torch.linalg.eigh(square.double()).eigenvectors.T.flip(0)
+        vectors = torch.full_like(square, torch.nan)
+    if not bool(vectors.isfinite().all()):
+        vectors = torch.linalg.eigh(square.double()).eigenvectors
+    return vectors.T.flip(0)
 
 
 def principal_coefficients(vectors: Tensor, data: Tensor, *, generator: torch.Generator) -> Tensor:

@@ -40,3 +40,27 @@ def span_error(targets: Tensor, atoms: Tensor, *, ridge: float = 1e-9) -> Tensor
         rest = level * torch.cholesky_solve(x.T, factor).T
     size = x.square().sum(dim=1).clamp_min(torch.finfo(x.dtype).tiny)
     return rest.square().sum(dim=1) / size
+
+
+def worst_span_error(atoms: Tensor, *, ridge: float = 1e-9) -> float:
+    r"""The largest `span_error` of any target: that of the direction in which the atoms are weakest.
+
+    .. math:: \Big(\frac{r}{\lambda_{\min}(A^\top A) + r}\Big)^2
+
+    Args:
+        atoms: (D, d) features as rows.
+        ridge: relative to the mean squared row of atoms.
+
+    >>> worst_span_error(torch.tensor([[1.0, 0.0]])), worst_span_error(torch.eye(2)) < 1e-17
+    (1.0, True)
+
+    Ref: purification, Rem 8.2
+    """
+    require_shape(atoms, "atoms", (None, None))
+    require_number(ridge, "ridge", "worst_span_error", positive=True)
+    A = atoms.double()
+    level = ridge * float(A.square().sum()) / max(len(A), 1)
+    if len(A) < A.shape[1] or level == 0:
+        return 1.0  # some direction is orthogonal to all of them
+    weakest = max(float(torch.linalg.eigvalsh(A.T @ A)[0]), 0.0)
+    return (level / (weakest + level)) ** 2

@@ -5,7 +5,17 @@ from dataclasses import replace
 
 import pytest
 
-from karat.papers.purification.checks import angles, filters, frozen_layers, images, pictures
+from karat.nets.networks import network_size
+from karat.papers.purification.checks import (
+    angles,
+    filters,
+    four_attackers,
+    frozen_layers,
+    images,
+    paper_nets,
+    pictures,
+    resnet_span,
+)
 from karat.papers.purification.checks.image_examples import (
     ALEXNET_RESULT,
     FREEZING_CONFIG,
@@ -16,19 +26,23 @@ from karat.papers.purification.checks.image_examples import (
     THETA_CONFIG,
     THETA_RESULT,
     curves,
+    layer_features,
     participation,
     score_lists,
     table1_row,
+    tickets,
 )
 from karat.papers.purification.checks.image_records import HALF_GAIN, LESS
+from karat.papers.purification.experiments.freezing import LAYER_27
 from karat.papers.purification.experiments.image_setting import Scores
 from karat.papers.purification.printed_table1 import ATTACKERS, PRINTED
+from karat.study.experiment import cells as planned
 from karat.study.hypothesis import ledger_of
 from karat.study.judging import Undecided
 from karat.study.plan import control_cells
 from karat.study.run import Runs, examples
 
-MODULES = (angles, filters, frozen_layers, images, pictures)
+MODULES = (angles, filters, four_attackers, frozen_layers, images, pictures, resnet_span)
 CHECKS = {check.claim_id.partition(".")[2]: check for module in MODULES for check in module.CHECKS}
 
 
@@ -64,7 +78,7 @@ def test_photographs_the_net_and_all_of_its_images_are_asked_for(item):
     config = replace(run.config, source="digits", network="alexnet:0.25")
     missing = unmet(item, (config, replace(run.result, trained_on=5000)))
     assert {"Sec 8: CIFAR-10", "Sec 8: all training images of CIFAR-10"} <= missing
-    assert any(name.startswith(("Sec 8: AlexNet", "Sec 8: ResNet-34", "Sec 8: WRN")) for name in missing)
+    assert any(name.startswith(("Sec 8: AlexNet", "Sec 8: ResNet-34", "Fig 5: WRN")) for name in missing)
 
 
 @pytest.mark.parametrize("item", CHECKS)
@@ -170,6 +184,96 @@ class TestFrozenLayers:
             "fn 17: stage 3 stops once the accuracies of stage 1 are back",
         }
 
+    def test_pictures_that_stay_dense_at_one_layer_are_no_purification(self):
+        one = FREEZING_CONFIG.layers[-1]
+        dense = FREEZING_RESULT.features | {f"robust|{one}": layer_features(2.9)[f"robust|{one}"]}
+        cell = (FREEZING_CONFIG, replace(FREEZING_RESULT, features=dense))
+        assert judged("fig11", cell).outcome == "fails"
+
+    def test_zeros_of_three_nets_decide_the_printed_zero(self):
+        shift = iter((-0.002, 0.0, 0.002))
+        runs = [
+            replace(run, result=replace(run.result, **_shifted(run.result, next(shift))))
+            for run in examples((FREEZING_CONFIG, FREEZING_RESULT), seeds=3)
+        ]
+        assert CHECKS["fig2.resnet"].evaluate(Runs(runs)).outcome == "holds"
+
+    def test_only_the_attacker_of_figure_11_is_read_there(self):
+        other = replace(FREEZING_CONFIG, attacker="linf:8", layers=(LAYER_27,))
+        cells = ((FREEZING_CONFIG, FREEZING_RESULT), (other, FREEZING_RESULT))
+        for item in ("fig2.resnet", "sec8.2.frozen", "fig11"):
+            watched, read = Runs(examples(*cells)).watched()
+            CHECKS[item].evaluate(watched)
+            assert read == set(range(12))
+
+    def test_the_schedule_of_footnote_17_is_asked_for(self):
+        config = replace(FREEZING_CONFIG, milestones=(25, 40))
+        assert unmet("fig2.resnet", (config, FREEZING_RESULT)) == {
+            "fn 17: the rate falls to 0.01 after 40 epochs of every stage"
+        }
+
+
+def _shifted(result, shift):
+    """The same shares and accuracies with a spread, but for those that are zero."""
+    lists = ("start_clean_small", "start_robust_small", "clean_robust_large", "pairs_small")
+    moved = {name: [value + shift for value in getattr(result, name)] for name in lists}
+    for stage in ("stage2", "stage3"):
+        scores = getattr(result, stage)
+        attacker = [value + shift if value else value for value in scores.attacker]
+        accuracy = [value + shift for value in scores.accuracy]
+        moved[stage] = replace(scores, attacker=attacker, accuracy=accuracy)
+    return moved
+
+
+class TestFourAttackers:
+    def cells(self, *waves, names=ATTACKERS):
+        return [
+            (
+                replace(FREEZING_CONFIG, attacker=name),
+                replace(FREEZING_RESULT, features=layer_features(3 * left)),
+            )
+            for name, left in zip(names, waves, strict=True)
+        ]
+
+    @pytest.mark.parametrize("waves", [(0.6, 0.4, 0.4, 0.6), (0.5, 0.51, 0.6, 0.4), (0.6, 0.4, 0.95, 0.4)])
+    def test_each_norm_is_ordered_and_each_attacker_purifies(self, waves):
+        assert judged("fig13", *self.cells(*waves)).outcome == "fails"
+
+    def test_a_missing_attacker_leaves_it_open_and_one_can_refute(self):
+        three = self.cells(0.6, 0.4, 0.6, names=ATTACKERS[:3])
+        assert judged("fig13", *three).outcome == "inconclusive"
+        assert judged("fig13", *self.cells(0.4, 0.6, names=ATTACKERS[:2])).outcome == "fails"
+
+    def test_other_radii_are_ordered_as_well(self):
+        names = (*ATTACKERS, "l2:2:0.25")
+        assert judged("fig13", *self.cells(0.6, 0.4, 0.6, 0.4, 0.5, names=names)).outcome == "fails"
+        assert judged("fig13", *self.cells(0.6, 0.4, 0.6, 0.4, 0.3, names=names)).outcome == "holds"
+
+    def test_turned_filters_or_no_gain_refute(self):
+        for changes in (
+            {"stage3": FREEZING_RESULT.stage2},
+            {"clean_robust_large": [0.1] * len(FREEZING_CONFIG.layers)},
+        ):
+            cells = [
+                (config, replace(result, **changes)) for config, result in self.cells(0.6, 0.4, 0.6, 0.4)
+            ]
+            assert judged("fig13", *cells).outcome == "fails"
+
+    def test_the_27th_layer_is_read_and_asked_for(self):
+        index = FREEZING_CONFIG.layers.index(LAYER_27)
+        large = [0.1] * len(FREEZING_CONFIG.layers)
+        large[index] = 0.9
+        cells = [
+            (config, replace(result, clean_robust_large=large))
+            for config, result in self.cells(0.6, 0.4, 0.6, 0.4)
+        ]
+        assert judged("fig13", *cells).outcome == "holds"
+        config = replace(FREEZING_CONFIG, layers=FREEZING_CONFIG.layers[:2], attacker="l2:1")
+        assert unmet("fig13", (config, FREEZING_RESULT)) == {
+            "Fig 13: the 27th convolution",
+            "Sec 8: one of the four attackers",
+        }
+
 
 class TestTable1:
     @pytest.mark.parametrize("mode", PRINTED)
@@ -198,36 +302,61 @@ class TestTable1:
         nothing = dict.fromkeys(("from_clean", "from_random"), TABLE1_RESULT.clean)
         assert judged("rem8.1", (TABLE1_CONFIG, replace(TABLE1_RESULT, **nothing))).outcome == "fails"
 
-    def test_all_four_attackers_are_needed_but_one_can_refute(self):
-        two = ATTACKERS[:2]
-        fewer = {"accuracy": [0.9] * 2, "attacker": [0.5] * 2, "strong": [0.5] * 2, "certified": [[]] * 2}
-        robust = replace(TABLE1_RESULT.from_clean, **fewer, theta=[[0.9]] * 2)
-        clean = replace(robust, attacker=[0.0] * 2)
-        cell = (
-            replace(TABLE1_CONFIG, attackers=two),
-            replace(TABLE1_RESULT, clean=clean, from_clean=robust, from_random=None),
-        )
-        assert judged("fig13", cell).outcome == "inconclusive"
-        turned = replace(cell[1], from_clean=replace(robust, theta=[[0.9], [0.5]]))
-        assert judged("fig13", (cell[0], turned)).outcome == "fails"
+    def test_made_up_tables_far_from_the_printed_one_fail(self):
+        everywhere = dict.fromkeys(PRINTED, self.row(robust=0.05, clean=0.3))
+        robust_without_training = {"clean": table1_row("clean", robust=0.3)}
+        worse_start = {"from_clean": table1_row("from_clean", robust=-0.25)}
+        for sabotage in (everywhere, robust_without_training, worse_start):
+            cell = (TABLE1_CONFIG, replace(TABLE1_RESULT, **sabotage))
+            assert (
+                judged("tab1", cell, seeds=3 if sabotage is robust_without_training else 12).outcome
+                == "fails"
+            )
+            assert judged("rem8.1", cell).outcome == "fails"
 
-    def test_the_layer_of_the_figure_counts_where_the_net_has_it(self):
-        theta = [[0.1, 0.9]] * len(ATTACKERS)
-        result = replace(TABLE1_RESULT, from_clean=replace(TABLE1_RESULT.from_clean, theta=theta))
-        named = replace(result, layers=["stem", "stages.2.2.second"])
-        assert judged("fig13", (TABLE1_CONFIG, named)).outcome == "holds"
-        assert judged("fig13", (TABLE1_CONFIG, replace(result, layers=["conv1", "conv2"]))).outcome == "fails"
+    def row(self, *, robust, clean):
+        count = len(ATTACKERS)
+        return replace(TABLE1_RESULT.clean, accuracy=[clean] * count, attacker=[robust] * count)
 
-    @pytest.mark.parametrize(
-        ("theta", "sentence"),
-        [
-            ([0.95, 0.9, 0.95, 0.9], "The larger of two radii turns filters more."),
-            ([0.9, 0.95, 0.95, 0.9], "The larger of two radii does not always turn filters more."),
-        ],
-    )
-    def test_the_order_of_attackers_is_noted(self, theta, sentence):
-        trained = replace(TABLE1_RESULT.from_clean, theta=[[value] for value in theta])
-        assert sentence in judged("fig13", (TABLE1_CONFIG, replace(TABLE1_RESULT, from_clean=trained))).caveat
+    def test_a_printed_zero_needs_all_test_images_and_no_more_seeds(self):
+        """Three nets of which no image survives, other cells spread by half a point."""
+        runs = []
+        for seed, shift in enumerate((-0.005, 0.0, 0.005)):
+            rows = {mode: table1_row(mode, robust=shift if mode != "clean" else 0.0) for mode in PRINTED}
+            rows = {
+                mode: replace(row, accuracy=[value + shift for value in row.accuracy])
+                for mode, row in rows.items()
+            }
+            runs += (
+                replace(examples((TABLE1_CONFIG, replace(TABLE1_RESULT, **rows)), seeds=1)[0], seed=seed),
+            )
+        assert CHECKS["tab1"].evaluate(Runs(runs)).outcome == "holds"
+        assert CHECKS["rem8.1"].evaluate(Runs(runs[:2])).outcome == "inconclusive"
+        few = [replace(run, config=replace(TABLE1_CONFIG, attacked=1000)) for run in runs]
+        assert CHECKS["tab1"].evaluate(Runs(few)).outcome == "inconclusive"
+
+
+@pytest.mark.parametrize(
+    "network", ["resnet34", "preact34", "resnet16", "wrn:34:2", "wrn:28:10", "alexnet:1"]
+)
+def test_other_nets_of_the_same_name_are_not_the_papers(network):
+    config = replace(TABLE1_CONFIG, network=network)
+    (name,) = unmet("tab1", (config, TABLE1_RESULT))
+    assert name == "Sec 8: ResNet-34 with basic blocks and 31 convolutions, 466714 weights"
+
+
+def test_two_classes_make_another_net():
+    config = replace(TABLE1_CONFIG, source="cifar10_pair")
+    assert any("466714 weights" in name for name in unmet("tab1", (config, TABLE1_RESULT)))
+
+
+@pytest.mark.parametrize("net", [paper_nets.ALEXNET_WHOLE, paper_nets.RESNET34, paper_nets.WIDE])
+def test_the_papers_nets_are_in_the_full_presets_and_have_their_size(net):
+    sizes = {"alexnet:1": 5, "wrn:34:1": 31, "wrn:28:10": 25}
+    assert network_size(net.name, 10) == (net.weights, sizes[net.name])
+    experiments = {check.experiment.name: check.experiment for check in CHECKS.values()}
+    configs = [cell.config for each in experiments.values() for cell in planned(each, "full")]
+    assert any(net.is_net_of(config) and net.has_rates_of(config) for config in configs)
 
 
 class TestFilters:
@@ -244,12 +373,15 @@ class TestFilters:
         assert "there is no fall" in judged("fig1", changed("fig1", leftover_robust=nothing)).caveat
 
     def test_a_remembered_start_is_no_ticket(self):
-        left = replace(ALEXNET_RESULT.leftover_robust, energy_before=0.3)
-        assert judged("fig8", changed("fig8", leftover_robust=left)).outcome == "vacuous"
+        assert judged("fig8", changed("fig8", lottery=tickets(0.9, remembered=0.3))).outcome == "vacuous"
 
     def test_what_the_untrained_start_spans_as_well_is_vacuous(self):
         trivial = ALEXNET_RESULT.span | {"clean_delta|start": 1e-9}
         assert judged("rem8.2", changed("rem8.2", span=trivial)).outcome == "vacuous"
+
+    def test_what_untrained_filters_of_a_residual_net_span_is_vacuous(self):
+        trivial = {"clean_delta|robust": 1e-12, "clean_delta|start": 1e-12}
+        assert judged("rem8.2.resnet", changed("rem8.2.resnet", span=trivial)).outcome == "vacuous"
 
     @pytest.mark.parametrize(
         "changes", [{"image_clean": 100}, {"image_start": 100}, {"robust_delta_robust": 190}]
@@ -267,6 +399,11 @@ class TestFilters:
 
 
 class TestPictures:
+    @pytest.mark.parametrize("item", ["fig6", "fig7", "fig10"])
+    def test_a_net_that_did_not_become_robust_shows_nothing(self, item):
+        finding = judged(item, changed(item, robust=replace(THETA_RESULT.robust, attacker=0.1)))
+        assert (finding.outcome, finding.predicted) == ("fails", HALF_GAIN)
+
     def test_perturbations_must_get_sparser_in_waves_and_in_components(self):
         deltas = {"clean_delta": participation(200.0, 0.3), "robust_delta": participation(100.0, 0.1)}
         assert judged("fig7", changed("fig7", participation=deltas)).outcome == "fails"

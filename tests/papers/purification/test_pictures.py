@@ -11,17 +11,19 @@ from torch import nn
 from karat.core.ball import Ball
 from karat.lab.execute import execute
 from karat.nets.module import as_classifier
+from karat.papers.purification.checks import untrained_span
 from karat.papers.purification.experiments.alexnet import _TINY, AlexnetResult, filter_measures
+from karat.papers.purification.experiments.feature_pictures import strongest_channels
 from karat.papers.purification.experiments.image_codes import code_curves, span_errors, sparse_pictures
 from karat.papers.purification.experiments.image_measures import (
     densities,
     lottery,
     perturbations,
-    strongest_channels,
 )
 from karat.papers.purification.experiments.image_setting import Images
 from karat.papers.purification.experiments.resnet_pictures import deep_layers
 from karat.papers.purification.experiments.trained_pair import right_first
+from karat.papers.purification.experiments.untrained_span import UNTRAINED_SPAN
 from karat.probes.lasso import lasso_path
 from karat.probes.reconstruction import as_targets
 from karat.study.drawing.mosaic import signed, sorted_by_size, tiled
@@ -29,6 +31,7 @@ from karat.study.experiment import cells
 from karat.study.quantised import quantise, restore
 from karat.study.registry import EXPERIMENTS
 from karat.study.result import undefined_values
+from karat.study.run import Runs
 
 
 def generator(seed: int = 0) -> torch.Generator:
@@ -97,6 +100,24 @@ def test_span_errors_name_target_and_dictionary():
     assert found["x|none"] == 1
 
 
+def test_untrained_filters_span_every_image_of_one_channel():
+    config = UNTRAINED_SPAN.preset("tiny").config
+    drawn = UNTRAINED_SPAN.run(replace(config, filters=3), torch.Generator().manual_seed(0))
+    assert (drawn.atoms, drawn.used) == (3 * 1024, 3)
+    assert drawn.worst < 1e-9
+    few = UNTRAINED_SPAN.run(
+        replace(config, network="alexnet:1", filters=8), torch.Generator().manual_seed(0)
+    )
+    assert (few.atoms, few.worst) == (8 * 64, 1.0)
+
+
+def test_both_nets_are_needed_to_say_that_untrained_filters_span():
+    (check,) = untrained_span.CHECKS
+    wrn = [run for run in check.satisfied if run.config.network == "wrn:34:1"]
+    assert check.evaluate(Runs(check.satisfied)).outcome == "holds"
+    assert check.evaluate(Runs(wrn)).outcome == "inconclusive"
+
+
 def test_lottery_of_unrelated_starts_is_chance_and_of_kept_starts_is_won():
     """128 features in 400 dimensions: the mean rank is within 4 x 0.29/sqrt(128), false alarm below 1e-4."""
     first, last = (torch.randn(128, 1, 20, 20, generator=generator(seed)) for seed in (0, 1))
@@ -107,6 +128,15 @@ def test_lottery_of_unrelated_starts_is_chance_and_of_kept_starts_is_won():
     kept = lottery([first, first + 0.5 * last])
     assert kept.rank[0] > 0.99
     assert len(kept.first_ranks) == 128
+
+
+def test_the_start_of_another_filter_is_no_ticket():
+    start = torch.randn(40, 3, 5, 5, generator=torch.Generator().manual_seed(0))
+    kept, swapped = lottery([start, start]), lottery([start, start], others=True)
+    assert (kept.rank[0], kept.remembered) == (1.0, pytest.approx(1.0))
+    assert swapped.rank[0] == pytest.approx(0.5, abs=0.1)
+    assert swapped.remembered < 0.04
+    assert swapped.rank[1] == 1.0
 
 
 def test_lottery_leaves_dead_filters_out():

@@ -214,13 +214,19 @@ fig12 | Fig 12 | 617 | qualitative
   Lasso on robust features reconstructs inputs more sparsely than on clean or random ones, and robust
   perturbations more sparsely than clean perturbations.
 fig13 | Fig 13 | 639 | qualitative
-  Purification of the 27th layer of ResNet-34 appears for all four attackers.
+  Purification of the 27th layer of ResNet-34 appears for all four attackers, and a stronger attacker purifies
+  more.
 rem8.1 | Rem 8.1 | 549 | qualitative
   Adversarial training started at clean-trained weights reaches the same robust and clean accuracies as from
   random weights.
 rem8.2 | Rem 8.2 | 627 | reported numbers
-  Perturbations of the clean net lie in the span of the robust features: regression error < 5e-5 (AlexNet)
-  and < 1e-9 (ResNet).
+  Perturbations of the clean net lie in the span of the robust features: regression error < 5e-5 (AlexNet).
+rem8.2.resnet | Rem 8.2 | 627 | reported numbers
+  Perturbations of the clean net lie in the span of the robust features: regression error < 1e-9 (ResNet).
+rem8.2.untrained | Rem 8.2 | 627 | upper
+  First-layer filters of both nets span every image before any training, to less than the errors printed in
+  Remark 8.2 for perturbations and trained filters.
+  origin: karat
 sec7.mixture | Sec 7 | 529 | qualitative
   On a well-conditioned Gaussian mixture with linear labels clean training is already as robust as
   adversarial training.

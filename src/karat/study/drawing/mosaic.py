@@ -22,6 +22,16 @@ def signed(pictures: np.ndarray, share: float = 1.0) -> np.ndarray:
     return np.clip(0.5 + pictures / (2 * scale), 0, 1)
 
 
+def stretched(pictures: np.ndarray) -> np.ndarray:
+    """Pictures (n, C, H, W), each around its mean colour with 99 % of its values inside the range.
+
+    Args:
+        pictures: (n, C, H, W) in [0, 1].
+    """
+    mean = pictures.mean(axis=(2, 3), keepdims=True)
+    return np.clip(signed(pictures - mean, 0.99) - 0.5 + mean, 0, 1)
+
+
 def tiled(pictures: np.ndarray, columns: int | None = None) -> np.ndarray:
     """(height, width, 3) one image of pictures (n, C, H, W) in [0, 1], white between them."""
     count, channels, height, width = pictures.shape

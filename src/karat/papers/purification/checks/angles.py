@@ -5,7 +5,6 @@ from dataclasses import replace
 
 from karat.papers.purification.checks.image_examples import THETA_CONFIG, THETA_RESULT
 from karat.papers.purification.checks.image_records import (
-    ALEXNET_WHOLE,
     GAIN,
     HALF_GAIN,
     all_images,
@@ -16,6 +15,7 @@ from karat.papers.purification.checks.image_records import (
     without_attack,
     without_training,
 )
+from karat.papers.purification.checks.paper_nets import ALEXNET_WHOLE
 from karat.papers.purification.experiments.layer_angles import LayerAngles
 from karat.papers.purification.experiments.theta import THETA, ThetaConfig, ThetaResult
 from karat.study.check import Check

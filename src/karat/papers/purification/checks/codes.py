@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from karat.papers.purification.checks.image_records import ALEXNET_WHOLE, LESS, every_setting, paper_runs
+from karat.papers.purification.checks.image_records import LESS, every_setting, paper_runs
+from karat.papers.purification.checks.paper_nets import ALEXNET_WHOLE
 from karat.papers.purification.experiments.alexnet import AlexnetConfig, AlexnetResult
 from karat.study.finding import RATIO, Finding, Unit
 from karat.study.judging import all_of, bound, noted, vacuous_if
@@ -13,7 +14,7 @@ from karat.study.run import Run
 AlexnetRuns = Sequence[Run[AlexnetConfig, AlexnetResult]]
 
 PRINTED_SHARE = 0.0405
-PRINTED_SPAN = 5e-5
+PRINTED_SPAN, PRINTED_SPAN_RESNET = 5e-5, 1e-9
 
 LEVEL = "0.1"
 """Relative squared error at which codes are compared: nine tenths of a picture are there."""

@@ -7,10 +7,11 @@ from karat.papers.purification.experiments.alexnet import (
     AtomCounts,
     LeftoverMeans,
 )
-from karat.papers.purification.experiments.freezing import FREEZING, FreezingConfig, FreezingResult
+from karat.papers.purification.experiments.feature_pictures import FeatureMeasures
+from karat.papers.purification.experiments.freezing import FREEZING, MOMENTS, FreezingResult
+from karat.papers.purification.experiments.frozen_stages import FreezingConfig
 from karat.papers.purification.experiments.image_codes import CodeCurve
 from karat.papers.purification.experiments.image_measures import (
-    FeatureMeasures,
     Lottery,
     Participation,
     StagesResult,
@@ -80,6 +81,21 @@ def score_lists(score: Scores, count: int) -> ScoreLists:
     return ScoreLists.of([score] * count)
 
 
+def layer_features(robust: float, *, clean: float = 3.0) -> dict[str, FeatureMeasures]:
+    """Return measures of the pictures of every layer at its three moments.
+
+    Args:
+        robust: roughness after adversarial training, a hundredth of the waves.
+        clean: roughness after clean training.
+    """
+    rough = {"start": 4.0, "clean": clean, "robust": robust}
+    return {
+        f"{moment}|{layer}": features(rough[moment], 100 * rough[moment])
+        for moment in MOMENTS
+        for layer in FREEZING_CONFIG.layers
+    }
+
+
 def _freezing() -> FreezingResult:
     layers = len(FREEZING_CONFIG.layers)
     return FreezingResult(
@@ -92,6 +108,8 @@ def _freezing() -> FreezingResult:
         frozen_tensors=[0, *[4] * (layers - 1)],
         frozen_unchanged=[True] * layers,
         pairs_large=[0.0] * layers,
+        features=layer_features(1.0),
+        feature_pictures={},
     )
 
 
@@ -109,14 +127,12 @@ def table1_row(mode: str, *, robust: float = 0.0) -> Trained:
         attacker=attacked,
         strong=attacked,
         certified=[[]] * len(ATTACKERS),
-        theta=[[0.95]] * len(ATTACKERS),
     )
 
 
 def _table1() -> Table1Result:
     return Table1Result(
         **_IMAGES,
-        layers=["stages.2.2.second"],
         radii=[],
         clean=table1_row("clean"),
         from_clean=table1_row("from_clean"),
@@ -199,6 +215,19 @@ def curves(**counts: float) -> dict[str, CodeCurve]:
     }
 
 
+def tickets(rank: float, *, remembered: float = 0.01) -> Lottery:
+    """Return the way of two filters to their features.
+
+    Args:
+        rank: of both starts.
+        remembered: share of a feature's energy along its start.
+    """
+    ranks = [rank, rank]
+    return Lottery(
+        own=[0.1, 1.0], others=[0.0, 0.0], rank=[rank, 1.0], first_ranks=ranks, remembered=remembered
+    )
+
+
 def _alexnet() -> AlexnetResult:
     rough = {"start": 3.5, "clean": 2.0, "robust": 1.0, "continued": 1.9}
     left = LeftoverMeans(
@@ -229,10 +258,17 @@ def _alexnet() -> AlexnetResult:
         span={"clean_delta|robust": 1e-6, "clean_delta|start": 0.1},
         span_own={"clean_delta|robust": 1e-6, "clean_delta|start": 0.1, "image|robust": 0.1},
         atoms=AtomCounts(code=4096, own=4096, pixels=3072),
-        lottery=Lottery(own=[0.1, 1.0], others=[0.0, 0.0], rank=[0.9, 1.0], first_ranks=[0.9, 0.9]),
+        lottery=tickets(0.9),
     )
 
 
 THETA_RESULT, FREEZING_RESULT, TABLE1_RESULT = _theta(), _freezing(), _table1()
 ALEXNET_RESULT = _alexnet()
-RESNET_RESULT = ResnetPicturesResult(**vars(_STAGES), **vars(_VIEWS), image_roughness=0.5, image_low=0.9)
+RESNET_RESULT = ResnetPicturesResult(
+    **vars(_STAGES),
+    **vars(_VIEWS),
+    image_roughness=0.5,
+    image_low=0.9,
+    span={"clean_delta|robust": 1e-12, "clean_delta|start": 0.1},
+    span_atoms=16_384,
+)

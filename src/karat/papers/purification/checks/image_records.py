@@ -1,8 +1,9 @@
-"""What checks of image experiments share: the paper's nets, rates and images, sizes of effects, controls."""
+"""What checks of image experiments share: the paper's images and runs, sizes of effects, controls."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
+from karat.papers.purification.checks.paper_nets import PaperNet
 from karat.papers.purification.experiments.image_setting import ImageResult, ImageSetting
 from karat.papers.purification.printed_table1 import PRINTED
 from karat.study.control import Control
@@ -15,9 +16,6 @@ from karat.study.run import Run, by_setting
 C = TypeVar("C", bound=ImageSetting)
 R = TypeVar("R", bound=ImageResult)
 
-ALEXNET_WHOLE, RESNET34, WIDE = "alexnet:1", "wrn:34:1", "wrn:28:10"
-"""The paper's nets: its ResNet-34 has 31 convolutions (Section 8.2), other nets of that name have not."""
-
 LESS = 0.9
 """'Smoother', 'sparser', 'fewer' is read as a tenth less: a smaller change could not be seen in a picture."""
 
@@ -26,6 +24,9 @@ HALF_GAIN = (
 )
 """'Robustness is gained': half-way between none and the smallest robust accuracy of Table 1."""
 
+SMOOTHED = "l2:1:0.25"
+"""The attacker that the paper mostly uses."""
+
 ZERO = 0.005
 """What rounds to the text's 0%."""
 
@@ -33,23 +34,15 @@ GAIN = Unit("gain in accuracy", -1.0, 1.0)
 ONE_NET = Unit("share of test images of one net", 0.0, 1.0)
 
 
-def paper_settings(config: ImageSetting, network: str) -> list[Condition]:
+def paper_settings(config: ImageSetting, net: PaperNet) -> list[Condition]:
     """Ask for the images, the net, and its rates.
 
     Args:
         config: of a run.
-        network: the paper's.
+        net: the paper's.
     """
-    rate, decay = _printed_rates(network)
-    return [
-        is_so("Sec 8: CIFAR-10", config.source == "cifar10", f"here {config.source}"),
-        is_so(f"Sec 8: {_LABELS[network]}", config.network == network, f"here {config.network}"),
-        is_so(
-            f"Sec 8: rate {rate:g} and weight decay {decay:g}",
-            _at_printed_rates(config, network),
-            f"here {config.lr:g} and {config.weight_decay:g}",
-        ),
-    ]
+    images = is_so("Sec 8: CIFAR-10", config.source == "cifar10", f"here {config.source}")
+    return [images, *net.conditions(config)]
 
 
 def smoothed_attacker(attacker: str) -> Condition:
@@ -58,7 +51,7 @@ def smoothed_attacker(attacker: str) -> Condition:
     Args:
         attacker: of a run.
     """
-    return is_so("Sec 8: attacker l2(1, 0.25)", attacker == "l2:1:0.25", f"here {attacker}")
+    return is_so("Sec 8: attacker l2(1, 0.25)", attacker == SMOOTHED, f"here {attacker}")
 
 
 def all_images(run: Run[Any, R]) -> list[Condition]:
@@ -70,20 +63,20 @@ def all_images(run: Run[Any, R]) -> list[Condition]:
     return [at_least("Sec 8: all training images of CIFAR-10", run.result.trained_on, 50_000)]
 
 
-def paper_runs(runs: Iterable[Run[C, R]], network: str) -> list[Run[C, R]]:
+def paper_runs(runs: Iterable[Run[C, R]], net: PaperNet) -> list[Run[C, R]]:
     """Return the runs of the paper's net at its rates; without them those at its rates, or else all.
 
     A claim answers for the hypotheses of all runs whose results it reads, so that others are left out here.
 
     Args:
         runs: of an experiment.
-        network: the paper's.
+        net: the paper's.
     """
     given = list(runs)
     if not given:
         raise Undecided("there is no finished run.")
-    at_rates = [run for run in given if _at_printed_rates(run.config, network)]
-    return [run for run in at_rates if run.config.network == network] or at_rates or given
+    at_rates = [run for run in given if net.has_rates_of(run.config)]
+    return [run for run in at_rates if net.is_net_of(run.config)] or at_rates or given
 
 
 def every_setting(runs: Sequence[Run[C, R]], judge: Callable[[Sequence[Run[C, R]]], Finding]) -> Finding:
@@ -128,18 +121,3 @@ def without_attack(experiment: Experiment[C, R], why: str, **attack: Any) -> Con
         cheap=vars(experiment.preset("tiny").config),
         why=why,
     )
-
-
-_LABELS = {
-    ALEXNET_WHOLE: "AlexNet of width 1",
-    RESNET34: "ResNet-34 with 31 convolutions",
-    WIDE: "WRN-28-10",
-}
-
-
-def _printed_rates(network: str) -> tuple[float, float]:
-    return (0.02, 5e-4) if network.startswith("alexnet") else (0.1, 1e-4)
-
-
-def _at_printed_rates(config: ImageSetting, network: str) -> bool:
-    return (config.lr, config.weight_decay) == _printed_rates(network)

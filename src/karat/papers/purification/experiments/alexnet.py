@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from karat.core.ranges import Count
+from karat.papers.purification.experiments.feature_pictures import Quantised
 from karat.papers.purification.experiments.image_codes import (
     RATIOS,
     CodeCurve,
@@ -17,7 +18,6 @@ from karat.papers.purification.experiments.image_codes import (
 )
 from karat.papers.purification.experiments.image_measures import (
     Lottery,
-    Quantised,
     StagesResult,
     ViewsResult,
     look,
@@ -48,6 +48,7 @@ class AlexnetConfig(PairSetting):
         coded: images (and perturbations) that are rebuilt from filters.
         code_stride: distance between the places of the filters there.
         code_iterations: of the Lasso per weight.
+        other_starts: whether tickets are read with the starts of other filters, as a control.
 
     Reading: at the layer's own stride 4 a filter has 64 places, and 64 width filters of them make 4/3 width
         atoms per pixel value: undercomplete for small widths. `code_stride` = 2 at width 1/4 restores the
@@ -58,6 +59,7 @@ class AlexnetConfig(PairSetting):
     coded: Count = 10
     code_stride: Count = 2
     code_iterations: Count = 60
+    other_starts: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -182,7 +184,7 @@ def run(config: AlexnetConfig, generator: torch.Generator) -> AlexnetResult:
         **vars(views.result),
         **vars(filter_measures(pair.nets)),
         **vars(_codes(config, views.x[: config.coded], deltas, pair.nets, generator)),
-        lottery=lottery(pair.filters),
+        lottery=lottery(pair.filters, others=config.other_starts),
     )
 
 

@@ -1,63 +1,38 @@
 """Three stages: robust lower layers are frozen, the upper ones trained clean and then adversarially."""
 
+import copy
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
 
-from karat.core.ranges import Count, Steps
-from karat.nets.image_net import conv_layers, filters, modules_before
+from karat.nets.image_net import conv_layers, filters
 from karat.papers.purification.experiments.draws import split
+from karat.papers.purification.experiments.feature_pictures import (
+    FeatureMeasures,
+    Quantised,
+    feature_pictures,
+)
+from karat.papers.purification.experiments.frozen_stages import NAME, Bench, FreezingConfig, frozen_below
 from karat.papers.purification.experiments.image_setting import (
     ImageResult,
-    Images,
-    ImageSetting,
     ScoreLists,
     Scores,
-    all_scores,
-    checkpoint_file,
     load,
     provenance,
     source_or_digits,
 )
 from karat.papers.purification.experiments.layer_angles import LayerAngles, clean_pairs, layer_angles
 from karat.study.experiment import Experiment, Preset
-from karat.training.images.attackers import named_attacker
+from karat.study.quantised import quantise
 
-NAME = "purification.freezing"
+MOMENTS = ("start", "clean", "robust")
+"""When the features of a layer are drawn: drawn anew, after stage 2, after stage 3."""
 
-
-@dataclass(frozen=True, kw_only=True)
-class FreezingConfig(ImageSetting):
-    """Settings of one run: `robust_epochs`, `clean_epochs` and `last_epochs` are T of the three stages.
-
-    Args:
-        attacker: by name.
-        layers: convolutions l; below each everything is frozen at the net of stage 1, from it on everything
-            is drawn anew. The first convolution freezes nothing: clean training from scratch, the reference
-            of the others.
-        last_epochs: of stage 3.
-        warm_epochs: of clean training before stage 1.
-        stop: whether stage 3 ends after the first epoch that brings both accuracies of stage 1 back, clean
-            and under its attacker, as footnote 17 does.
-
-    Reading: frozen means weights, biases, norms and their running statistics, bit for bit. The paper's stage
-        1 starts from random weights (`warm_epochs` 0); at reduced sizes that leaves a net which has learned
-        too little to be called robust, and by Remark 8.1 the start does not matter.
-    """
-
-    attacker: str
-    layers: tuple[str, ...]
-    last_epochs: Count
-    warm_epochs: Steps = 0
-    stop: bool = False
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        named_attacker(self.attacker)
-        if not self.layers:
-            raise ValueError(f"`layers` of `{type(self).__name__}` must name at least one convolution.")
+LAYER_27 = "stages.2.2.second"
+"""The 27th convolution of the paper's ResNet-34."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,6 +47,8 @@ class FreezingResult(LayerAngles, ImageResult):
         frozen_tensors: how many there are below the layer.
         frozen_unchanged: whether training left them alone, bit for bit.
         pairs_large: share of pairs of different filters with an angle of at least 0.8.
+        features: "moment|layer", a moment of `MOMENTS` -> feature pictures of the layer then.
+        feature_pictures: the same names -> the pictures themselves.
     """
 
     stage1: Scores
@@ -81,6 +58,8 @@ class FreezingResult(LayerAngles, ImageResult):
     frozen_tensors: list[int]
     frozen_unchanged: list[bool]
     pairs_large: list[float]
+    features: dict[str, FeatureMeasures]
+    feature_pictures: dict[str, Quantised]
 
 
 def run(config: FreezingConfig, generator: torch.Generator) -> FreezingResult:
@@ -88,7 +67,7 @@ def run(config: FreezingConfig, generator: torch.Generator) -> FreezingResult:
     draws = split(generator, 3 + len(config.layers))
     images = load(config, draws[0])
     net = images.network(config.network, draws[1])
-    bench = _Bench(config, images, generator)
+    bench = Bench(config, images, generator)
     known = conv_layers(net)
     for layer in config.layers:
         if layer not in known:
@@ -102,6 +81,7 @@ def run(config: FreezingConfig, generator: torch.Generator) -> FreezingResult:
     above = [
         _above(bench, net, stage1, layer, draw) for layer, draw in zip(config.layers, draws[3:], strict=True)
     ]
+    features, drawn = _features(bench, above)
     clean = [each.clean for each in above]
     angles = layer_angles([each.start for each in above], clean, [each.robust for each in above])
     return FreezingResult(
@@ -114,12 +94,16 @@ def run(config: FreezingConfig, generator: torch.Generator) -> FreezingResult:
         stage3_epochs=[each.stage3_epochs for each in above],
         frozen_tensors=[each.frozen_tensors for each in above],
         frozen_unchanged=[each.frozen_unchanged for each in above],
+        features=features,
+        feature_pictures=drawn,
     )
 
 
 class _Above(NamedTuple):
     """What was trained above one layer: its filters over the stages, the scores, the frozen tensors below."""
 
+    layer: str
+    nets: dict[str, nn.Module]
     start: Tensor
     clean: Tensor
     robust: Tensor
@@ -130,16 +114,16 @@ class _Above(NamedTuple):
     frozen_unchanged: bool
 
 
-def _above(
-    bench: "_Bench", robust: nn.Module, stage1: Scores, layer: str, generator: torch.Generator
-) -> _Above:
+def _above(bench: Bench, robust: nn.Module, stage1: Scores, layer: str, generator: torch.Generator) -> _Above:
     """Stages 2 and 3 above one layer."""
     config = bench.config
     net, below = frozen_below(robust, layer, bench.images.network(config.network, generator))
     before = {name: tensor.clone() for name, tensor in below.items()}
+    nets = {"start": copy.deepcopy(net)}
     start = filters(conv_layers(net)[layer])
     bench.train(net, f"stage2-{layer}", config.clean_epochs, config.lr, None, generator)
     stage2, clean = bench.measure(net), filters(conv_layers(net)[layer])
+    nets["clean"] = copy.deepcopy(net)
     epochs = bench.train(
         net,
         f"stage3-{layer}",
@@ -152,86 +136,26 @@ def _above(
     stage3, last = bench.measure(net), filters(conv_layers(net)[layer])
     after = net.state_dict()
     unchanged = all(torch.equal(tensor, after[name].cpu()) for name, tensor in before.items())
-    return _Above(start, clean, last, stage2, stage3, epochs, len(before), unchanged)
+    nets["robust"] = net
+    return _Above(layer, nets, start, clean, last, stage2, stage3, epochs, len(before), unchanged)
 
 
-def frozen_below(robust: nn.Module, layer: str, fresh: nn.Module) -> tuple[nn.Module, dict[str, Tensor]]:
-    """Freeze what lies below a convolution at the robust net and leave the rest as freshly drawn.
-
-    Args:
-        robust: the net of stage 1.
-        layer: name of the convolution.
-        fresh: a net of the same shape, changed in place.
-
-    Returns:
-        `fresh`, and its frozen tensors by name.
-
-    Ref: purification, Sec 8.2
-    """
-    names = modules_before(robust, layer)
-    for name in names:
-        module = fresh.get_submodule(name)
-        module.load_state_dict(robust.get_submodule(name).state_dict())
-        module.requires_grad_(False)
-    prefixes = tuple(f"{name}." for name in names)
-    # Without a module below, the empty tuple of prefixes must not match every name.
-    below = {name: t for name, t in fresh.state_dict().items() if prefixes and name.startswith(prefixes)}
-    return fresh, below
-
-
-class _Reached(Exception):
-    """Leaves a training after an epoch, with the net as it is then."""
-
-    def __init__(self, epoch: int) -> None:
-        super().__init__(f"the goal was reached after epoch {epoch}")
-        self.epoch = epoch
-
-
-@dataclass(frozen=True)
-class _Bench:
-    config: FreezingConfig
-    images: Images
-    cell: torch.Generator
-
-    def train(
-        self,
-        net: nn.Module,
-        stage: str,
-        epochs: int,
-        lr: float,
-        attacker: str | None,
-        generator: torch.Generator,
-        goal: Scores | None = None,
-    ) -> int:
-        """Train in place, with draws of its own; return the epochs, fewer if the goal ended it."""
-
-        def observe(epoch: int, module: nn.Module) -> dict[str, Any]:
-            if goal and epoch and self.reached(module, goal):
-                raise _Reached(epoch)
-            return {}
-
-        try:
-            self.config.plan(epochs, lr, attacker).run(
-                net,
-                self.images.x,
-                self.images.labels,
-                generator=split(generator, 1)[0],
-                observe=None if goal is None else observe,
-                checkpoint=checkpoint_file(NAME, self.config, self.cell, stage),
-            )
-        except _Reached as reached:
-            return reached.epoch
-        return epochs
-
-    def reached(self, net: nn.Module, goal: Scores) -> bool:
-        """Whether the accuracies, clean and under the training attacker, are at least those of the goal."""
-        scores = self.measure(net)
-        return scores.accuracy >= goal.accuracy and scores.attacker >= goal.attacker
-
-    def measure(self, net: nn.Module) -> Scores:
-        """Clean, attacker and strong accuracy."""
-        draw = torch.Generator().manual_seed(0)  # the same noise and starts for every net
-        return all_scores(net, self.images, self.config.attacker, self.config, draw)
+def _features(
+    bench: Bench, above: Sequence[_Above]
+) -> tuple[dict[str, FeatureMeasures], dict[str, Quantised]]:
+    """Draw the channels whose clean filters are longest, at all three moments of every layer."""
+    config, shape = bench.config, tuple(bench.images.x.shape[1:])
+    features: dict[str, FeatureMeasures] = {}
+    drawn: dict[str, Quantised] = {}
+    for each in above:
+        # The first of the nets chooses the channels.
+        nets = {name: each.nets[name].cpu() for name in ("clean", "start", "robust")}
+        measures, pictures = feature_pictures(
+            nets, [each.layer], config.channels, shape, config.ascent, seed=0
+        )
+        features |= measures
+        drawn |= {name: quantise(picture) for name, picture in pictures.items()}
+    return features, drawn
 
 
 _HERE = source_or_digits("cifar10")
@@ -258,6 +182,9 @@ _BASE = FreezingConfig(
     restarts=2,
 )
 
+_WEAKER = {"attacker": "l2:0.5" if _HERE == "cifar10" else "l2:1", "layers": _BASE.layers[-1:]}
+"""Half the radius, at the last of the layers."""
+
 FREEZING = Experiment(
     name=NAME,
     title="Are robust lower layers enough? Upper layers trained clean, then adversarially, above frozen ones",
@@ -281,11 +208,14 @@ FREEZING = Experiment(
                 restarts=1,
                 attacker="l2:2@1",
                 layers=("stem", "stages.2.0.first"),
+                ascent_steps=3,
+                channels=3,
             ),
+            points=({}, {"attacker": "l2:1@1", "layers": ("stages.2.0.first",)}),
             seeds=1,
-            cell_seconds=3,
+            cell_seconds=2,
         ),
-        "quick": Preset(config=_BASE, seeds=1, cell_seconds=200),
+        "quick": Preset(config=_BASE, points=({}, _WEAKER), seeds=1, cell_seconds=160),
         "full": Preset(
             config=replace(
                 _BASE,
@@ -306,6 +236,7 @@ FREEZING = Experiment(
                 attacker="l2:1:0.25",
                 attacked=1000,
                 stop=True,
+                paper_ascent=True,
                 layers=(
                     "stem",
                     "stages.0.3.second",
@@ -315,8 +246,16 @@ FREEZING = Experiment(
                     "stages.1.4.second",
                     "stages.2.0.second",
                     "stages.2.1.second",
-                    "stages.2.2.second",
+                    LAYER_27,
                     "stages.2.3.second",
+                ),
+            ),
+            # Figures 2 and 11 at the attacker that the paper mostly uses, Figure 13 at the others as well.
+            points=(
+                {},
+                *(
+                    {"attacker": attacker, "layers": (LAYER_27,)}
+                    for attacker in ("linf:4", "linf:8", "l2:0.5:0.12")
                 ),
             ),
             seeds=3,

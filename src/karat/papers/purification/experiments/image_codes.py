@@ -7,7 +7,7 @@ from typing import Annotated
 import torch
 from torch import Tensor, nn
 
-from karat.papers.purification.experiments.image_measures import five_digits
+from karat.papers.purification.experiments.feature_pictures import five_digits
 from karat.probes.lasso import LassoPath, lasso_path
 from karat.probes.reconstruction import as_targets, rescaled
 from karat.probes.span import span_error

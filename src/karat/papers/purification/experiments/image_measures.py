@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated
 
 import torch
 from torch import Tensor, nn
@@ -11,6 +11,12 @@ from karat.attacks.pgd import PGD
 from karat.core.ball import Ball
 from karat.nets.modes import still
 from karat.nets.module import as_classifier
+from karat.papers.purification.experiments.feature_pictures import (
+    FeatureMeasures,
+    Quantised,
+    feature_pictures,
+    five_digits,
+)
 from karat.papers.purification.experiments.image_setting import ImageResult, Scores
 from karat.papers.purification.experiments.trained_pair import Pair, PairSetting, right_first
 from karat.probes.bases import frequency_coefficients, principal_components
@@ -22,13 +28,9 @@ from karat.probes.density import (
     noise_density,
     participation_ratio,
 )
-from karat.probes.pictures import InputAscent
-from karat.probes.roughness import centred, low_frequency_share, roughness
+from karat.probes.roughness import centred
 from karat.study.quantised import quantise
 from karat.study.result import Undefined
-
-Quantised = dict[str, Any]
-"""Pictures as `quantise` stores them."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,23 +65,6 @@ class Participation:
     pca: list[float]
     pca_leading: list[float]
     dct_k90: list[float]
-
-
-@dataclass(frozen=True, kw_only=True)
-class FeatureMeasures:
-    """Feature pictures of one layer, one value per channel.
-
-    Args:
-        roughness: of the pictures.
-        low: their low-frequency shares.
-        waves: their effective numbers of waves.
-        channels: which ones.
-    """
-
-    roughness: list[float]
-    low: list[float]
-    waves: list[float]
-    channels: list[int]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -209,58 +194,6 @@ def densities(
     return means, single
 
 
-def feature_pictures(
-    nets: Mapping[str, nn.Module],
-    layers: Sequence[str],
-    count: int,
-    shape: tuple[int, ...],
-    ascent: InputAscent,
-    seed: int,
-) -> tuple[dict[str, FeatureMeasures], dict[str, Tensor]]:
-    """Draw the same channels of the same layers in every net, from the same first image.
-
-    Args:
-        nets: by name; the first one chooses the channels.
-        layers: names of convolutions.
-        count: channels of each layer.
-        shape: (channels, height, width) of an image.
-        ascent: how features are drawn.
-        seed: of the first image.
-
-    Returns:
-        "net|layer" -> measures, and "net|layer" -> (count, channels, height, width) pictures.
-    """
-    measures, pictures = {}, {}
-    for layer in layers:
-        channels = strongest_channels(next(iter(nets.values())), layer, count)
-        for name, net in nets.items():
-            generator = torch.Generator().manual_seed(seed)
-            drawn = ascent.run(net, layer, channels, shape, generator=generator)
-            flat = centred(drawn)
-            measures[f"{name}|{layer}"] = FeatureMeasures(
-                roughness=five_digits(roughness(flat)),
-                low=five_digits(low_frequency_share(flat)),
-                waves=five_digits(participation_ratio(frequency_coefficients(flat))),
-                channels=channels,
-            )
-            pictures[f"{name}|{layer}"] = drawn
-    return measures, pictures
-
-
-def strongest_channels(net: nn.Module, layer: str, count: int) -> list[int]:
-    """Return the channels of a convolution whose filters are longest: a choice that looks at no picture.
-
-    Args:
-        net: of the convolution.
-        layer: its name.
-        count: channels, in the order of the layer.
-    """
-    weight = dict(net.named_modules())[layer].weight
-    assert isinstance(weight, Tensor)
-    order = weight.detach().flatten(1).norm(dim=1).argsort(descending=True)
-    return sorted(order[:count].tolist())
-
-
 @dataclass(frozen=True, kw_only=True)
 class Lottery:
     r"""How every filter approaches the feature it ends at, :math:`f_i = w_i / \|w_i\|` of the last snapshot.
@@ -271,20 +204,23 @@ class Lottery:
         rank: per snapshot, mean share of other filters that are less correlated with a feature than the one
             that ends there.
         first_ranks: per feature, that share at the start.
+        remembered: mean share of the energy of a feature along the first snapshot of its own filter.
     """
 
     own: list[float]
     others: list[float]
     rank: list[float]
     first_ranks: list[float]
+    remembered: float
 
 
-def lottery(snapshots: Sequence[Tensor], alive: float = 0.05) -> Lottery:
+def lottery(snapshots: Sequence[Tensor], alive: float = 0.05, *, others: bool = False) -> Lottery:
     """Compare every filter over training with the filter it ends as, and with those of the others.
 
     Args:
         snapshots: (m, ...) filters, first to last.
         alive: filters that end shorter than this share of the median are dead.
+        others: give every filter the start of its neighbour, as a control in which no start leads.
 
     Reading: a feature is the direction a filter ends at, so every filter wins its own; 1/2 is chance for
         the rank at the start. Dead filters have no feature and are left out.
@@ -294,23 +230,22 @@ def lottery(snapshots: Sequence[Tensor], alive: float = 0.05) -> Lottery:
     length = snapshots[-1].flatten(1).norm(dim=1)
     rows = length > alive * length.median()
     features = nn.functional.normalize(snapshots[-1][rows].flatten(1), dim=1)
-    own, others, ranks = [], [], []
-    for filters in snapshots:
-        cosines = nn.functional.normalize(filters[rows].flatten(1), dim=1) @ features.T
+    live = [filters[rows].flatten(1) for filters in snapshots]
+    if others:
+        live[0] = live[0].roll(1, dims=0)
+    own, strange, ranks = [], [], []
+    for filters in live:
+        cosines = nn.functional.normalize(filters, dim=1) @ features.T
         mine, count = cosines.diagonal(), len(cosines)
         rivals = max(count - 1, 1)
         own.append(float(mine.mean()))
-        others.append(float((cosines.sum() - mine.sum()) / (count * rivals)))
+        strange.append(float((cosines.sum() - mine.sum()) / (count * rivals)))
         # A column holds the cosines of all filters with one feature: its own filter's is on the diagonal.
         ranks.append((cosines < mine.unsqueeze(0)).double().sum(dim=0) / rivals)
     return Lottery(
         own=own,
-        others=others,
+        others=strange,
         rank=[float(rank.mean()) for rank in ranks],
         first_ranks=five_digits(ranks[0]),
+        remembered=float((nn.functional.normalize(live[0], dim=1) * features).sum(dim=1).square().mean()),
     )
-
-
-def five_digits(values: Tensor) -> list[float]:
-    """Return values with five digits, for a record of modest size."""
-    return [float(f"{value:.5g}") for value in values.double().tolist()]

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from karat.certificates.smoothing import smoothed_certificate
 from karat.core.ranges import Count, NonNegative, Positive, Steps, settings
 from karat.data.images import available, load_images
-from karat.nets.networks import build_network
+from karat.nets.networks import build_network, network_size
 from karat.probes.image_accuracy import accuracy, attacker_accuracy, device_of, robust_accuracy
 from karat.study.config import config_to_json
 from karat.study.record import config_hash
@@ -71,6 +71,16 @@ class ImageSetting:
 
     def __post_init__(self) -> None:
         """Nothing joins the settings here; the classes below add what theirs must fulfil."""
+
+    @property
+    def classes(self) -> int:
+        """Labels of the images."""
+        return 2 if self.source == "cifar10_pair" else 10
+
+    @property
+    def weights(self) -> int:
+        """Parameters of the network for these images."""
+        return network_size(self.network, self.classes, 1 if self.source == "digits" else 3).weights
 
     def plan(
         self,
@@ -200,7 +210,7 @@ def load(config: ImageSetting, generator: torch.Generator) -> Images:
         return nn.functional.pad(x[order], (edge // 2, edge - edge // 2) * 2), labels[order]
 
     (x, labels), (x_test, labels_test) = drawn(True, config.n), drawn(False, config.test)
-    return Images(x, labels, x_test, labels_test, 2 if config.source == "cifar10_pair" else 10)
+    return Images(x, labels, x_test, labels_test, config.classes)
 
 
 def provenance(config: ImageSetting, images: Images) -> dict[str, Any]:

@@ -2,14 +2,17 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import torch
 
 from karat.core.ranges import Count
 from karat.nets.image_net import conv_layers
-from karat.papers.purification.experiments.image_measures import StagesResult, ViewsResult, look
+from karat.papers.purification.experiments.image_codes import span_errors
+from karat.papers.purification.experiments.image_measures import StagesResult, Views, ViewsResult, look
 from karat.papers.purification.experiments.image_setting import source_or_digits
-from karat.papers.purification.experiments.trained_pair import PairSetting, train_pair
+from karat.papers.purification.experiments.trained_pair import Pair, PairSetting, first_filters, train_pair
+from karat.probes.reconstruction import filter_atoms, rescaled
 from karat.probes.roughness import centred, low_frequency_share, roughness
 from karat.study.experiment import Experiment, Preset
 from karat.study.result import from_values
@@ -25,9 +28,11 @@ class ResnetPicturesConfig(PairSetting):
 
     Args:
         channels: how many of each deep layer are drawn.
+        span_stride: distance between the places of the first layer's filters that are to span perturbations.
     """
 
     channels: Count = 8
+    span_stride: Count = 1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,10 +42,14 @@ class ResnetPicturesResult(StagesResult, ViewsResult):
     Args:
         image_roughness: mean of the images that were attacked.
         image_low: their mean low-frequency share.
+        span: "clean_delta|net", a net of "start" and "robust" -> error of the best regression on its filters.
+        span_atoms: filters times places.
     """
 
     image_roughness: float
     image_low: float
+    span: dict[str, float]
+    span_atoms: int
 
 
 def run(config: ResnetPicturesConfig, generator: torch.Generator) -> ResnetPicturesResult:
@@ -53,7 +62,18 @@ def run(config: ResnetPicturesConfig, generator: torch.Generator) -> ResnetPictu
         **vars(views.result),
         image_roughness=float(roughness(centred(views.x)).mean()),
         image_low=float(low_frequency_share(centred(views.x)).mean()),
+        **_span(config, pair, views),
     )
+
+
+def _span(config: ResnetPicturesConfig, pair: Pair, views: Views) -> dict[str, Any]:
+    """Regress the clean net's perturbations on the filters of the first layer at all their places."""
+    x = views.x
+    shape = tuple(x.shape[1:])
+    filters = {net: first_filters(pair.nets[net]) for net in ("start", "robust")}
+    atoms = {net: filter_atoms(w, shape, stride=config.span_stride, padding=1) for net, w in filters.items()}
+    targets = {"clean_delta": rescaled(views.deltas["clean_delta"], x)}
+    return {"span": span_errors(atoms, targets), "span_atoms": len(atoms["start"])}
 
 
 def deep_layers(names: Sequence[str]) -> tuple[str, str]:
@@ -101,7 +121,7 @@ RESNET_PICTURES = Experiment(
             seeds=1,
             cell_seconds=2,
         ),
-        "quick": Preset(config=_QUICK, seeds=1, cell_seconds=180),
+        "quick": Preset(config=_QUICK, seeds=1, cell_seconds=200),
         "full": Preset(
             config=replace(
                 _QUICK,

@@ -1,18 +1,18 @@
 """A net at its start, after clean training, and after adversarial (or, as a control, more clean) training."""
 
 import copy
-from dataclasses import dataclass, replace
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from karat.core.ranges import Count, Positive, settings
+from karat.core.ranges import Positive, settings
 from karat.nets.image_net import conv_layers
 from karat.papers.purification.experiments.draws import split
+from karat.papers.purification.experiments.feature_pictures import AscentSetting
 from karat.papers.purification.experiments.image_setting import (
     Images,
-    ImageSetting,
     checkpoint_file,
     clean_score,
     load,
@@ -21,7 +21,6 @@ from karat.papers.purification.experiments.image_setting import (
 )
 from karat.probes.activity import active_shares
 from karat.probes.image_accuracy import correct
-from karat.probes.pictures import InputAscent
 from karat.study.quantised import quantise, restore
 from karat.training.images.attackers import named_attacker
 from karat.training.images.training import ImageTraining
@@ -32,32 +31,20 @@ WATCHED = 250
 
 @dataclass(frozen=True, kw_only=True)
 @settings
-class PairSetting(ImageSetting):
+class PairSetting(AscentSetting):
     """Settings of a clean and a robust net that are looked at side by side.
 
     Args:
         attacker: of the adversarial training, by name.
         tau: l2 radius of the perturbations that are shown.
-        ascent_steps: of the feature pictures.
-        paper_ascent: take footnote 16's settings instead.
-        background: the colour towards which feature pictures are drawn; footnote 16 has black for Figure 6.
     """
 
     attacker: str
     tau: Positive = 1.0
-    ascent_steps: Count = 300
-    paper_ascent: bool = False
-    background: Literal["grey", "black"] = "grey"
 
     def __post_init__(self) -> None:
         super().__post_init__()
         named_attacker(self.attacker)  # its own checks
-
-    @property
-    def ascent(self) -> InputAscent:
-        """How feature pictures are drawn."""
-        drawn = InputAscent.paper() if self.paper_ascent else InputAscent(steps=self.ascent_steps)
-        return replace(drawn, grey=0.0) if self.background == "black" else drawn
 
 
 @dataclass(frozen=True, eq=False)

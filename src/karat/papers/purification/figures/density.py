@@ -150,8 +150,7 @@ def draw_activity(runs: Sequence[AlexnetRun | ResnetRun]) -> Picture:
         "Share of positive pre-activations on 250 test images per rectifier; shaded: adversarial training."
         + (
             " Below: cosine of first-layer filters during clean training with the filter each ends as, with "
-            "those of the others, and the share of others that are less correlated with it (chance 1/2). "
-            "Where the start is not forgotten the lead at epoch 0 is the start itself."
+            "those of the others, and the share of others that are less correlated with it (chance 1/2)."
             if lotteries
             else ""
         )

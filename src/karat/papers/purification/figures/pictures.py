@@ -27,7 +27,7 @@ from karat.papers.purification.figures.density import (
     net_name,
     source_name,
 )
-from karat.study.drawing.mosaic import show_rows, signed, sorted_by_size
+from karat.study.drawing.mosaic import show_rows, signed, sorted_by_size, stretched
 from karat.study.drawing.picture import Drawing, Picture
 from karat.study.drawing.style import INK, finish, new_figure
 from karat.study.quantised import restore
@@ -138,11 +138,10 @@ def _decomposition(runs: Sequence[AlexnetRun]) -> Picture:
             ax.legend(frameon=False, fontsize=8, loc="upper right")
     caption = (
         "Mean roughness of unit first-layer filters, as they are and with the component along each filter's "
-        "own first weights projected out. What falls on the left and not on the right is the start being "
-        "forgotten. Grey: the same further epochs without attacker. Chance level of |cos| "
-        f"{runs[0].result.leftover_robust.chance:.2f}."
+        "own first weights projected out. Grey: the same further epochs without attacker. Chance level of "
+        f"|cos| {runs[0].result.leftover_robust.chance:.2f}."
     )
-    return Picture("How much of the smoothing is a forgotten start", caption, figure)
+    return Picture("Roughness with and without the first weights", caption, figure)
 
 
 def _perturbations(run: AlexnetRun | ResnetRun) -> Picture:
@@ -191,22 +190,16 @@ def _ascent(run: AlexnetRun | ResnetRun) -> Picture:
         rows = {}
         for name, label in (("clean", "clean"), ("robust", "adversarial")):
             text = f"{label}\nroughness {np.mean(measures[f'{name}|{layer}'].roughness):.2f}"
-            rows[text] = _stretched(restore(stored[f"{name}|{layer}"]))
+            rows[text] = stretched(restore(stored[f"{name}|{layer}"]))
         show_rows(ax, rows, title=f"Layer {layer}")
     how = "2000 raw steps (footnote 16)" if run.config.paper_ascent else "normalised steps"
     caption = (
         "Inputs that excite the middle neuron of a channel most, by gradient ascent from one noise image "
         f"pulled to {run.config.background} ({how}); the channels with the longest clean filters, the same "
-        "in both nets, contrast stretched alike for each. Smoother is not yet meaningful: judge by eye."
+        "in both nets, contrast stretched alike for each. Roughness sees smoothness, not meaning."
     )
     behind = ", on black" if run.config.background == "black" else ""
     return Picture(f"Feature pictures ({net_name(run.config)}{behind})", caption, figure)
-
-
-def _stretched(pictures: np.ndarray) -> np.ndarray:
-    """Each picture around its mean colour, 99 % of its values inside the range."""
-    mean = pictures.mean(axis=(2, 3), keepdims=True)
-    return np.clip(signed(pictures - mean, 0.99) - 0.5 + mean, 0, 1)
 
 
 FIGURES = (Drawing(ALEXNET, draw_alexnet), Drawing(RESNET_PICTURES, draw_resnet))
