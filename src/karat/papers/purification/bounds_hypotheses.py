@@ -166,7 +166,7 @@ def of_the_structure(
 
     Reading: :math:`k \Xi_2^2/d` in Proposition F.8 hides the constant of :math:`\|z\|_0 = \Theta(k)`.
 
-    Ref: purification, Thm C.2; purification, Prop F.8; purification, (F.13)
+    Ref: purification, Thm C.2; purification, Prop F.8; purification, Eq F.13
     """
     return [
         at_least(
