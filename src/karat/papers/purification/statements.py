@@ -74,11 +74,20 @@ eqF.17 | Eq F.17 | 2496 | upper
   is O(1/log d) for most x, so FGM is near-optimal there.
 claimE.3 | Claim E.3 | 1901 | lower
   One step changes <w_i, M w_star> by at least -lr lambda (1 + |w_i|) <w_i, M w_star> + lr E[loss' 1[<w_i, x>
-  + rho_i >= b] |<w_star, z>|] - O(lr k^2 sigma_x^2/d^1.5).
+  + rho_i >= b] |<w_star, z>|] - O(lr k^2 sigma_x^2/d^1.5); without input noise exactly, for any net.
 lemE.2 | Lem E.2 | 1891 | lower
   Late in clean training <w_i, M w_star> >= -O(k^3 sigma_x^2/(lambda d^2)), up to d^c, for every neuron, and
   its sum over the sure winners is at least of order k d/d^c.
   uses: purification.claimE.3
+lemE.2.zero | Lem E.2 | 1891 | lower
+  The second half without input noise, from a random start: <w_i, M w_star> >= 0 for every i in [m].
+lemE.2.start | Lem E.2 | 1891 | lower
+  Without input noise <w_i, M w_star> never falls below the smaller of 0 and its value at the start, and a
+  neuron that sleeps keeps the sign of its start.
+  origin: karat
+  uses: purification.claimE.3
+  supersedes: purification.lemE.2.zero
+  contradicts: purification.lemE.2.zero
 sec6.kinetics | Sec 6.1 | 466 | rate
   In the lottery phase winners grow linearly at rate ~ lr/d and the other coordinates slower by ~ k
   log(d)/d.

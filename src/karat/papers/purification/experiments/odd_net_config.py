@@ -31,6 +31,7 @@ from karat.training.odd import (
     ShrinkingNoise,
     TwoStageBias,
 )
+from karat.training.odd.batches import Batches
 from karat.training.odd.bias import time_of
 from karat.training.odd.trainer import Measured, Observer
 
@@ -216,7 +217,7 @@ class OddNetConfig:
             self.d, self.m, self.init_scale, self.first_threshold, generator=generator, dtype=torch.float32
         )
 
-    def batches(self, model: SparseCoding, generator: torch.Generator) -> FreshBatches:
+    def batches(self, model: SparseCoding, generator: torch.Generator) -> Batches:
         """Fresh points at every step."""
         return FreshBatches(model, self.batch, generator)
 
