@@ -13,10 +13,15 @@ fact2.2 | Fact 2.2 | 142 | rate
 sec3.linear | Sec 3 | 175 | rate
   The linear classifier <w_star, M^T x> loses its clean accuracy once sigma_x ~ 1 and tolerates no l2
   perturbation beyond ~ 1/sqrt(d), not even at sigma_x = 0.
-sec3.threshold | Sec 3 | 191 | rate
+sec3.threshold | Sec 3 | 191 | upper
   The thresholded oracle sum_i w_star_i <M_i, x> 1[|<M_i, x>| >= 1/(2 sqrt(k))] keeps robust accuracy 1 -
   o(1) against every l2 perturbation of size o(1/sqrt(k)).
   uses: purification.fact2.2
+sec3.optimal | Sec 3 | 193 | lower
+  The radius o(1/sqrt(k)) is information-theoretically optimal: at radius C/sqrt(k) every classifier has an
+  error that does not vanish.
+sec3.linear.any | Sec 3 | 189 | upper
+  No linear classifier is robust to l2 perturbations of size Theta(1/sqrt(d)).
 fig3 | Fig 3 | 187 | qualitative
   A linear unit passes small dense signals on, a ReLU with bias zeroes them.
 net | Sec 4 | 222 | definition
@@ -108,7 +113,8 @@ lemC.19 | Lem C.19 | 1393 | upper
   Once every neuron is nearly a singleton, at most O(k) neurons (up to d^c) have |<w_i, x>| >= b/10 on an
   input.
 lemH.1 | Lem H.1 | 2804 | lower
-  Mass near the boundary: P(|<w_star, z>| <= t) is O(t + 1/sqrt(k)) and at least Omega(t) -
+  Small balls: for every subset Lambda of the codes and every r, P(|sum_Lambda w_star_j z_j - r| <= t) is
+  O(t + 1/sqrt(k)) sqrt(d/|Lambda|); with r = 0 and |Lambda| of order d it is at least Omega(t) -
   O(log(k)/sqrt(k)).
 lemB.2 | Lem B.2 | 718 | qualitative
   Lottery at initialisation: every feature has at least d^(gamma c0/4) sure winners (the text prints d^(7

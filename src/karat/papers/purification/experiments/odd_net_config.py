@@ -31,7 +31,6 @@ from karat.training.odd import (
     ShrinkingNoise,
     TwoStageBias,
 )
-from karat.training.odd.batches import Batches
 from karat.training.odd.bias import time_of
 from karat.training.odd.trainer import Measured, Observer
 
@@ -217,7 +216,7 @@ class OddNetConfig:
             self.d, self.m, self.init_scale, self.first_threshold, generator=generator, dtype=torch.float32
         )
 
-    def batches(self, model: SparseCoding, generator: torch.Generator) -> Batches:
+    def batches(self, model: SparseCoding, generator: torch.Generator) -> FreshBatches:
         """Fresh points at every step."""
         return FreshBatches(model, self.batch, generator)
 

@@ -4,27 +4,37 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 import torch
-from torch import Tensor
 
 from karat.data import Samples, SparseCoding
 from karat.papers.purification.experiments.odd_net_config import OddNetConfig
-from karat.training.odd.batches import Batches
+from karat.training.odd import FreshBatches
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ReversedLabels:
-    """Batches with every label turned round.
+    """A data model with every label turned round.
 
     Args:
-        batches: with true labels.
+        model: with true labels.
     """
 
-    batches: Batches
+    model: SparseCoding
 
-    def __call__(self, step: int) -> tuple[Tensor, Tensor]:
-        """Inputs and wrong labels."""
-        x, y = self.batches(step)
-        return x, -y
+    @property
+    def d(self) -> int:
+        """Dimension of the inputs."""
+        return self.model.d
+
+    def sample(self, n: int, *, generator: torch.Generator, dtype: torch.dtype = torch.float64) -> Samples:
+        """Draw points with wrong labels.
+
+        Args:
+            n: how many.
+            generator: of the draw.
+            dtype: of the tensors.
+        """
+        samples = self.model.sample(n, generator=generator, dtype=dtype)
+        return replace(samples, y=-samples.y, flipped=~samples.flipped)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,10 +48,10 @@ class StepConfig(OddNetConfig):
 
     step_labels: Literal["true", "random", "reversed"] = "true"
 
-    def batches(self, model: SparseCoding, generator: torch.Generator) -> Batches:
+    def batches(self, model: SparseCoding, generator: torch.Generator) -> FreshBatches:
         """Fresh points at every step, with the labels that training sees."""
         fresh = super().batches(model, generator)
-        return ReversedLabels(fresh) if self.step_labels == "reversed" else fresh
+        return replace(fresh, model=ReversedLabels(model)) if self.step_labels == "reversed" else fresh
 
     def labelled(self, samples: Samples, generator: torch.Generator) -> Samples:
         """The points with the labels that the step sees.
