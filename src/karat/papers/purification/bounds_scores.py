@@ -114,7 +114,7 @@ def _highest(count: int) -> float:
 
 def _frequencies(highest: float) -> Array:
     step = 2 * np.pi / PERIOD
-    return step * np.arange(1, math.ceil(highest / step))
+    return np.asarray(step * np.arange(1, math.ceil(highest / step)), dtype=np.float64)
 
 
 def _small(u: Array, law: ScoreLaw) -> Array:

@@ -116,6 +116,34 @@ lemH.1 | Lem H.1 | 2804 | lower
   Small balls: for every subset Lambda of the codes and every r, P(|sum_Lambda w_star_j z_j - r| <= t) is
   O(t + 1/sqrt(k)) sqrt(d/|Lambda|); with r = 0 and |Lambda| of order d it is at least Omega(t) -
   O(log(k)/sqrt(k)).
+lemH.2 | Lem H.2 | 2842 | lower
+  McDiarmid's inequality as printed: P(f - E f >= t) >= exp(-2 t^2/sum c_i^2) and P(f - E f <= -t) >= exp(2
+  t^2/sum c_i^2).
+lemH.2.repaired | Lem H.2 | 2842 | upper
+  McDiarmid's inequality: either tail is at most exp(-2 t^2/sum c_i^2).
+  origin: karat
+  contradicts: purification.lemH.2
+  supersedes: purification.lemH.2
+lemH.3 | Lem H.3 | 2852 | upper
+  McDiarmid's extension as printed: P(|f - E[f | w_1]| >= t) <= O(N sqrt(p)) + exp(-Omega(t^2)/(t (c + sqrt(p)
+  B) + sum (V_k^2 + sqrt(p) B^2)^2)).
+  uses: purification.lemH.4
+lemH.3.repaired | Lem H.3 | 2852 | upper
+  McDiarmid's extension at p = 0 without the square on V_k^2: P(|f - E[f | w_1]| >= t) <= 2 exp(-t^2/(4 (t c +
+  sum V_k^2))).
+  origin: karat
+  uses: purification.lemH.4.repaired
+  contradicts: purification.lemH.3
+  supersedes: purification.lemH.3
+lemH.4 | Lem H.4 | 2934 | upper
+  One-sided Bernstein bound as printed, for submartingales with E[X_t | X_(t-1)] <= X_t: P(X_N > t) <=
+  exp(-Omega(t^2/(t c + sum V_t^2))).
+lemH.4.repaired | Lem H.4 | 2934 | upper
+  One-sided Bernstein bound for supermartingales, E[X_t | X_(t-1)] <= X_(t-1): P(X_N > t) <= exp(-t^2/(4 (t c
+  + sum V_t^2))).
+  origin: karat
+  contradicts: purification.lemH.4
+  supersedes: purification.lemH.4
 lemB.2 | Lem B.2 | 718 | qualitative
   Lottery at initialisation: every feature has at least d^(gamma c0/4) sure winners (the text prints d^(7
   c0/4)) and at most d^(2 gamma c0) potential winners, and every neuron leans on O(1) features only.
