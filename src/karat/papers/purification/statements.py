@@ -166,7 +166,16 @@ sec5.purify | Sec 5.1 | 361 | qualitative
   uses: purification.thm5.2, purification.thm5.3b, purification.thm5.3c
 sec5.density | Sec 5.1 | 398 | qualitative
   Adversarial perturbations are dense in the dictionary before adversarial training and sparse after it.
-sec6.tickets | Sec 6.1 | 456 | rate
+sec6.one-each | Sec 6.1 | 468 | lower
+  With m = d^1.001 neurons every feature has at least one surely lucky neuron and at most d^0.01 potentially
+  lucky ones.
+sec6.one-each.repaired | Sec 6.1 | 468 | lower
+  With m = d^1.0125 neurons every feature has at least one surely lucky neuron and at most d^0.01 potentially
+  lucky ones, for d large enough; with m <= d^1.01 not even one is expected.
+  origin: karat
+  contradicts: purification.sec6.one-each
+  supersedes: purification.sec6.one-each
+sec6.tickets | Sec 6.1 | 456 | qualitative
   At initialisation most neurons have no coefficient above sqrt(2 log d) init_scale, a share d^-c3 has exactly
   one slightly larger, and at most a share d^-c4 has any.
 sec6.lottery | Sec 6.1 | 464 | qualitative
