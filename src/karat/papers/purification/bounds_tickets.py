@@ -77,6 +77,8 @@ def _log_none(log_q: float, log_d: float) -> float:
 
 def _log_some(log_q: float, log_d: float) -> float:
     """Log of the probability that some coefficient is large."""
+    if log_d + log_q < -30:  # the union bound is exact to rounding
+        return log_d + log_q
     return math.log(-math.expm1(_log_none(log_q, log_d)))
 
 

@@ -204,6 +204,23 @@ thm5.3a.weak | Thm 5.3(a) | 394 | qualitative
   uses: purification.thm5.3a
 fig1 | Fig 1 | 52 | qualitative
   First-layer AlexNet filters on CIFAR-10 look purer after adversarial than after clean training.
+factA.1 | Fact A.1 | 680 | tight
+  The gradient of the loss in w_i is -y loss' (1[<w_i, x> + rho_i >= b] + 1[-<w_i, x> + rho_i >= b]) x.
+lemA.2 | Lem A.2 | 690 | rate
+  Gradients on N points are those of the population up to 1/poly(d), for weights that depend on the points too,
+  and so are those with one draw of rho per point: both errors fall like N^-1/2.
+def5.5 | Def 5.5 | 420 | tight
+  The feature map of the net's tangent kernel is x E(1[<w_i, x> + rho_i >= b] - 1[-<w_i, x> + rho_i >= b]).
+def5.5.repaired | Def 5.5 | 420 | tight
+  The feature map of the net's tangent kernel is x E(1[<w_i, x> + rho_i >= b] + 1[-<w_i, x> + rho_i >= b]).
+  origin: karat
+  uses: purification.factA.1
+  contradicts: purification.def5.5
+  supersedes: purification.def5.5
+def5.5.even | Def 5.5 | 426 | tight
+  With the printed minus every predictor on the kernel's features is even, p(x) = p(-x), and errs on one half of
+  the inputs without any attack: Theorem 5.6 says nothing then.
+  origin: karat
 fig2 | Fig 2 | 71 | reported numbers
   Angles theta = |cos| of AlexNet's filters: theta(w0, w), theta(w0, w') <= 0.2, theta(w, w') >= 0.8,
   theta(w_i, w_j) <= 0.2 for most neurons.
