@@ -207,8 +207,8 @@ fig1 | Fig 1 | 52 | qualitative
 factA.1 | Fact A.1 | 680 | tight
   The gradient of the loss in w_i is -y loss' (1[<w_i, x> + rho_i >= b] + 1[-<w_i, x> + rho_i >= b]) x.
 lemA.2 | Lem A.2 | 690 | rate
-  Gradients on N points are those of the population up to 1/poly(d), for weights that depend on the points too,
-  and so are those with one draw of rho per point: both errors fall like N^-1/2.
+  Gradients on N points are those of the population up to 1/poly(d), for weights that depend on the points,
+  too, and so are those with one draw of rho per point: both errors fall like N^-1/2.
 def5.5 | Def 5.5 | 420 | tight
   The feature map of the net's tangent kernel is x E(1[<w_i, x> + rho_i >= b] - 1[-<w_i, x> + rho_i >= b]).
 def5.5.repaired | Def 5.5 | 420 | tight
@@ -218,9 +218,29 @@ def5.5.repaired | Def 5.5 | 420 | tight
   contradicts: purification.def5.5
   supersedes: purification.def5.5
 def5.5.even | Def 5.5 | 426 | tight
-  With the printed minus every predictor on the kernel's features is even, p(x) = p(-x), and errs on one half of
-  the inputs without any attack: Theorem 5.6 says nothing then.
+  With the printed minus every predictor on the kernel's features is even, p(x) = p(-x), and errs on one half
+  of the inputs without any attack: Theorem 5.6 says nothing then.
   origin: karat
+lemG.4 | Lem G.4 | 2627 | lower
+  For m <= d^C Gaussian w_i and r >= 3 C the tensor of sum_i <v_i, x> (<w_i, x>/|w_i|)^r has a Frobenius norm of
+  at least Omega(max |v_i|/sqrt(d)), whatever the v_i.
+lemG.5 | Lem G.5 | 2664 | lower
+  For every symmetric T of degree r, tau > 0 and q in [0, d] the largest |T(delta^r)| over |delta|_inf <= tau,
+  M_W(delta) <= tau sqrt(q) is at least Omega(|T|_F/tau^r).
+claimG.6 | Claim G.6 | 2708 | lower
+  The Taylor coefficients of a smoothed ReLU are |c_2i| = Theta(1/i!) and |c'_(2i+1)| = Theta(1/(i + 1)!).
+claimG.6.repaired | Claim G.6 | 2708 | tight
+  The Taylor coefficients of a smoothed ReLU are |c_2i| = 1/(sqrt(2 pi) 2^i i!) and |c'_(2i+1)| = |c_2i|/(2i
+  + 1).
+  origin: karat
+  contradicts: purification.claimG.6
+  supersedes: purification.claimG.6
+claimG.7 | Claim G.7 | 2770 | lower
+  A polynomial of degree R is somewhere on [1/2, 1] at least its largest coefficient times a constant, which is
+  one over the largest coefficient of T_R(4 x - 3).
+claimG.8 | Claim G.8 | 2790 | upper
+  The largest |T(x_1, ..., x_r)| of a symmetric tensor over a box is at most O(1) times the largest |T(x^r)|:
+  r^r/r! times.
 fig2 | Fig 2 | 71 | reported numbers
   Angles theta = |cos| of AlexNet's filters: theta(w0, w), theta(w0, w') <= 0.2, theta(w, w') >= 0.8,
   theta(w_i, w_j) <= 0.2 for most neurons.
