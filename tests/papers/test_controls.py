@@ -54,7 +54,7 @@ NO_PLACEBO = {
     **dict.fromkeys(
         (
             "benign.fig6", "features.fig7", "features.fig11", "lazy.fig3", "lazy.fig4.radius",
-            "purification.eq6.2", "purification.sec5.purify",
+            "purification.eq6.2", "purification.sec1.principle", "purification.sec5.purify",
         ),
         "the claim is undecided at quick, and does not lean to hold",
     ),

@@ -36,6 +36,10 @@ alg2 | Alg 2 | 280 | algorithm
 def4.2 | Def 4.2 | 299 | definition
   Fast gradient method: delta minimises <y grad f, delta> over the l_p ball of radius tau and is 0 where the
   dual norm of the gradient is below 1/poly(d).
+sec1.principle | Sec 1 | 83 | qualitative
+  Feature purification in angles, with c = o(1) and C = 1 - o(1): theta(w0, w) <= c, theta(w, w') >= C and
+  theta(w_i, w_j) <= c for most neurons and pairs.
+  uses: purification.thm5.1a, purification.thm5.3c
 thm5.1a | Thm 5.1(a) | 329 | qualitative
   Clean training leaves initialisation and spreads out: sum<w, w0>^2/sum|w|^2|w0|^2 = o(1) and sum_ij<w_i,
   w_j>^2/(sum|w|^2)^2 = o(1).
@@ -222,8 +226,8 @@ def5.5.even | Def 5.5 | 426 | tight
   of the inputs without any attack: Theorem 5.6 says nothing then.
   origin: karat
 lemG.4 | Lem G.4 | 2627 | lower
-  For m <= d^C Gaussian w_i and r >= 3 C the tensor of sum_i <v_i, x> (<w_i, x>/|w_i|)^r has a Frobenius norm of
-  at least Omega(max |v_i|/sqrt(d)), whatever the v_i.
+  For m <= d^C Gaussian w_i and r >= 3 C the tensor of sum_i <v_i, x> (<w_i, x>/|w_i|)^r has a Frobenius norm
+  of at least Omega(max |v_i|/sqrt(d)), whatever the v_i.
 lemG.5 | Lem G.5 | 2664 | lower
   For every symmetric T of degree r, tau > 0 and q in [0, d] the largest |T(delta^r)| over |delta|_inf <= tau,
   M_W(delta) <= tau sqrt(q) is at least Omega(|T|_F/tau^r).
@@ -236,8 +240,8 @@ claimG.6.repaired | Claim G.6 | 2708 | tight
   contradicts: purification.claimG.6
   supersedes: purification.claimG.6
 claimG.7 | Claim G.7 | 2770 | lower
-  A polynomial of degree R is somewhere on [1/2, 1] at least its largest coefficient times a constant, which is
-  one over the largest coefficient of T_R(4 x - 3).
+  A polynomial of degree R is somewhere on [1/2, 1] at least its largest coefficient times a constant,
+  which is one over the largest coefficient of T_R(4 x - 3).
 claimG.8 | Claim G.8 | 2790 | upper
   The largest |T(x_1, ..., x_r)| of a symmetric tensor over a box is at most O(1) times the largest |T(x^r)|:
   r^r/r! times.

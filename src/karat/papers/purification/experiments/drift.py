@@ -195,7 +195,10 @@ DRIFT = Experiment(
             config=StepConfig(d=32, k=5, batch=256, clean_steps=150),
             points=(
                 *({"d": d, "k": k, **PURE, "batch": 128} for d, k in ((24, 4), (32, 5), (48, 6))),
-                *({"d": d, "k": k, **QUIET, "batch": 128} for d, k in ((24, 4), (32, 5), (48, 6))),
+                *(
+                    {"d": d, "k": k, **QUIET, "decay": 0.01, "batch": 256}
+                    for d, k in ((24, 4), (32, 5), (48, 6))
+                ),
             ),
             seeds=2,
             cell_seconds=0.2,
