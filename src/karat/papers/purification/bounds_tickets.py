@@ -72,7 +72,8 @@ def _log_none(log_q: float, log_d: float) -> float:
     """Log of the probability (1 - q)^d that no coefficient is large."""
     if log_d < 30:
         return math.exp(log_d) * math.log1p(-math.exp(log_q))
-    return -math.exp(log_d + log_q)  # q is below 1e-13 there
+    # There q is below 1e-13, unless the levels are lowered: then the probability is nil, whatever its size.
+    return -math.exp(min(log_d + log_q, 700.0))
 
 
 def _log_some(log_q: float, log_d: float) -> float:

@@ -21,16 +21,16 @@ ROUNDING = 1e-9
 
 def _sampling(every: GradientRuns) -> Finding:
     """Exponents in N of the three errors."""
-    parts: list[Callable[[GradientsResult], float]] = [
-        lambda r: r.data_error,
-        lambda r: r.fitted_error,
-        lambda r: r.noise_error,
-    ]
-    findings = []
-    for part in parts:
-        N, table = curves(every, lambda run: float(run.config.N), lambda run, part=part: part(run.result))
-        findings.append(rate(N, table, -0.5, halfway(0.5, "errors that do not fall, or fall like 1/N")))
-    return all_of(*findings)
+    return all_of(
+        _falls(every, lambda r: r.data_error),
+        _falls(every, lambda r: r.fitted_error),
+        _falls(every, lambda r: r.noise_error),
+    )
+
+
+def _falls(every: GradientRuns, error: Callable[[GradientsResult], float]) -> Finding:
+    N, table = curves(every, lambda run: float(run.config.N), lambda run: error(run.result))
+    return rate(N, table, -0.5, halfway(0.5, "errors that do not fall, or fall like 1/N"))
 
 
 def _zero(value: Callable[[GradientsResult], float]) -> Callable[[GradientRuns], Finding]:

@@ -27,12 +27,20 @@ def _over(
         return []
     figure, (ax,) = new_figure(1, width=4.6, height=3.1)
     for index, (label, value) in enumerate(lines):
-        at, rows = pivot(runs, lambda run: getattr(run.config, setting), lambda run, v=value: v(run.result))
+        at, rows = pivot(runs, lambda run: getattr(run.config, setting), _reading(value))
         curve_with_band(ax, at.tolist(), rows.tolist(), label, index=index)
     ax.set_xscale("log")
     ax.set_yscale("log")
     finish(ax, x=x, y=y, title="")
     return [Picture(caption.split(",")[0].rstrip("."), caption, figure)]
+
+
+def _reading(value: Callable[[Any], float]) -> Callable[[Run[Any, Any]], float]:
+    return lambda run: value(run.result)
+
+
+def _exponent(name: str) -> Callable[[Run[Any, Any]], float]:
+    return lambda run: float(-getattr(run.result.log, name) / run.config.log_d)
 
 
 def _by_radius(runs: AnyRuns, radii: Sequence[float], name: str, caption: str) -> list[Picture]:
@@ -80,11 +88,7 @@ def draw_ticket_law(runs: AnyRuns) -> list[Picture]:
         return []
     figure, (ax,) = new_figure(1, width=4.6, height=3.1)
     for index, (name, label) in enumerate((("potential", "potentially lucky"), ("sure", "surely lucky"))):
-        at, rows = pivot(
-            growing,
-            lambda run: run.config.digits,
-            lambda run, n=name: -getattr(run.result.log, n) / run.config.log_d,
-        )
+        at, rows = pivot(growing, lambda run: run.config.digits, _exponent(name))
         curve_with_band(ax, at.tolist(), rows.tolist(), label, index=index)
     ax.set_xscale("log")
     ax.set_yscale("log")
