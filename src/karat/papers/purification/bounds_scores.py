@@ -54,7 +54,7 @@ class ScoreLaw:
 
         >>> law = ScoreLaw(k=100, D=10_000, d=10_000)
         >>> round(law.near(0.1), 3), round(law.near(20.0), 6)
-        (0.138, 1.0)
+        (0.137, 1.0)
 
         Ref: purification, Lemma H.1
         """
