@@ -34,7 +34,10 @@ NO_PLACEBO = {
             "features.tab4", "features.tab4.balanced", "features.tab5", "features.thm4",
             "lazy.alg1.line4", "lazy.eq7.subset", "lazy.fig2", "lazy.fig4.constant", "lazy.fig4.edge",
             "lazy.fig6", "lazy.fig7", "lazy.lemB.4", "lazy.sec5.1.error", "purification.fig9.random",
-            "purification.sec6.universal",
+            "purification.sec6.universal", "purification.lemE.2.zero", "purification.lemH.2",
+            "purification.lemH.3", "purification.lemH.4", "purification.sec6.one-each",
+            "purification.def5.5", "purification.lemG.5",
+            "purification.claimG.6",
         ),
         "the claim fails",
     ),
@@ -42,7 +45,7 @@ NO_PLACEBO = {
         (
             "benign.thm3.1.1", "features.fig20", "features.fig22", "features.fig26",
             "features.lem23.lp", "features.tab7", "purification.cor5.7", "purification.eqF.17",
-            "purification.lemC.9", "purification.lemC.19", "purification.lemE.2",
+            "purification.lemC.9", "purification.lemC.19",
             "purification.sec6.chance", "purification.thm5.1c", "purification.thm5.2",
             "purification.thm5.3a.weak", "purification.thm5.3b", "purification.thm5.3c",
             "purification.thm5.4", "purification.thmC.1", "purification.thmC.2",
@@ -52,7 +55,7 @@ NO_PLACEBO = {
     **dict.fromkeys(
         (
             "benign.fig6", "features.fig7", "features.fig11", "lazy.fig3", "lazy.fig4.radius",
-            "purification.eq6.2", "purification.sec5.purify",
+            "purification.eq6.2", "purification.sec1.principle", "purification.sec5.purify",
         ),
         "the claim is undecided at quick, and does not lean to hold",
     ),

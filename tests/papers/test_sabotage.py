@@ -43,7 +43,7 @@ AS_CONTROLS = {
     "lazy.lemB.5": {"rows that do not move"},
     "lazy.lem4.3": {"rows that do not move"},
     "purification.sec3.linear": {"a random classifier"},
-    "purification.sec6.tickets": {"coefficients of one size"},
+    "purification.sec6.tickets": {"lower levels"},
     "purification.thm5.3c": {"no adversarial training"},
 }
 """Claim -> controls that are such sabotages."""

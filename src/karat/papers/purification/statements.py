@@ -13,10 +13,15 @@ fact2.2 | Fact 2.2 | 142 | rate
 sec3.linear | Sec 3 | 175 | rate
   The linear classifier <w_star, M^T x> loses its clean accuracy once sigma_x ~ 1 and tolerates no l2
   perturbation beyond ~ 1/sqrt(d), not even at sigma_x = 0.
-sec3.threshold | Sec 3 | 191 | rate
+sec3.threshold | Sec 3 | 191 | upper
   The thresholded oracle sum_i w_star_i <M_i, x> 1[|<M_i, x>| >= 1/(2 sqrt(k))] keeps robust accuracy 1 -
   o(1) against every l2 perturbation of size o(1/sqrt(k)).
   uses: purification.fact2.2
+sec3.optimal | Sec 3 | 193 | lower
+  The radius o(1/sqrt(k)) is information-theoretically optimal: at radius C/sqrt(k) every classifier has an
+  error that does not vanish.
+sec3.linear.any | Sec 3 | 189 | upper
+  No linear classifier is robust to l2 perturbations of size Theta(1/sqrt(d)).
 fig3 | Fig 3 | 187 | qualitative
   A linear unit passes small dense signals on, a ReLU with bias zeroes them.
 net | Sec 4 | 222 | definition
@@ -31,6 +36,10 @@ alg2 | Alg 2 | 280 | algorithm
 def4.2 | Def 4.2 | 299 | definition
   Fast gradient method: delta minimises <y grad f, delta> over the l_p ball of radius tau and is 0 where the
   dual norm of the gradient is below 1/poly(d).
+sec1.principle | Sec 1 | 83 | qualitative
+  Feature purification in angles, with c = o(1) and C = 1 - o(1): theta(w0, w) <= c, theta(w, w') >= C and
+  theta(w_i, w_j) <= c for most neurons and pairs.
+  uses: purification.thm5.1a, purification.thm5.3c
 thm5.1a | Thm 5.1(a) | 329 | qualitative
   Clean training leaves initialisation and spreads out: sum<w, w0>^2/sum|w|^2|w0|^2 = o(1) and sum_ij<w_i,
   w_j>^2/(sum|w|^2)^2 = o(1).
@@ -111,11 +120,20 @@ lemF.16 | Lem F.16 | 2337 | upper
   |M|_inf log d)), where r bounds its dense part in l1.
 claimE.3 | Claim E.3 | 1901 | lower
   One step changes <w_i, M w_star> by at least -lr lambda (1 + |w_i|) <w_i, M w_star> + lr E[loss' 1[<w_i, x>
-  + rho_i >= b] |<w_star, z>|] - O(lr k^2 sigma_x^2/d^1.5).
+  + rho_i >= b] |<w_star, z>|] - O(lr k^2 sigma_x^2/d^1.5); without input noise exactly, for any net.
 lemE.2 | Lem E.2 | 1891 | lower
   Late in clean training <w_i, M w_star> >= -O(k^3 sigma_x^2/(lambda d^2)), up to d^c, for every neuron, and
   its sum over the sure winners is at least of order k d/d^c.
   uses: purification.claimE.3
+lemE.2.zero | Lem E.2 | 1891 | lower
+  The second half without input noise, from a random start: <w_i, M w_star> >= 0 for every i in [m].
+lemE.2.start | Lem E.2 | 1891 | lower
+  Without input noise <w_i, M w_star> never falls below the smaller of 0 and its value at the start, and a
+  neuron that sleeps keeps the sign of its start.
+  origin: karat
+  uses: purification.claimE.3
+  supersedes: purification.lemE.2.zero
+  contradicts: purification.lemE.2.zero
 sec6.kinetics | Sec 6.1 | 466 | rate
   In the lottery phase winners grow linearly at rate ~ lr/d and the other coordinates slower by ~ k
   log(d)/d.
@@ -136,8 +154,37 @@ lemC.19 | Lem C.19 | 1393 | upper
   Once every neuron is nearly a singleton, at most O(k) neurons (up to d^c) have |<w_i, x>| >= b/10 on an
   input.
 lemH.1 | Lem H.1 | 2804 | lower
-  Mass near the boundary: P(|<w_star, z>| <= t) is O(t + 1/sqrt(k)) and at least Omega(t) -
+  Small balls: for every subset Lambda of the codes and every r, P(|sum_Lambda w_star_j z_j - r| <= t) is
+  O(t + 1/sqrt(k)) sqrt(d/|Lambda|); with r = 0 and |Lambda| of order d it is at least Omega(t) -
   O(log(k)/sqrt(k)).
+lemH.2 | Lem H.2 | 2842 | lower
+  McDiarmid's inequality as printed: P(f - E f >= t) >= exp(-2 t^2/sum c_i^2) and P(f - E f <= -t) >= exp(2
+  t^2/sum c_i^2).
+lemH.2.repaired | Lem H.2 | 2842 | upper
+  McDiarmid's inequality: either tail is at most exp(-2 t^2/sum c_i^2).
+  origin: karat
+  contradicts: purification.lemH.2
+  supersedes: purification.lemH.2
+lemH.3 | Lem H.3 | 2852 | upper
+  McDiarmid's extension as printed: P(|f - E[f | w_1]| >= t) <= O(N sqrt(p)) + exp(-Omega(t^2)/(t (c + sqrt(p)
+  B) + sum (V_k^2 + sqrt(p) B^2)^2)).
+  uses: purification.lemH.4
+lemH.3.repaired | Lem H.3 | 2852 | upper
+  McDiarmid's extension at p = 0 without the square on V_k^2: P(|f - E[f | w_1]| >= t) <= 2 exp(-t^2/(4 (t c +
+  sum V_k^2))).
+  origin: karat
+  uses: purification.lemH.4.repaired
+  contradicts: purification.lemH.3
+  supersedes: purification.lemH.3
+lemH.4 | Lem H.4 | 2934 | upper
+  One-sided Bernstein bound as printed, for submartingales with E[X_t | X_(t-1)] <= X_t: P(X_N > t) <=
+  exp(-Omega(t^2/(t c + sum V_t^2))).
+lemH.4.repaired | Lem H.4 | 2934 | upper
+  One-sided Bernstein bound for supermartingales, E[X_t | X_(t-1)] <= X_(t-1): P(X_N > t) <= exp(-t^2/(4 (t c
+  + sum V_t^2))).
+  origin: karat
+  contradicts: purification.lemH.4
+  supersedes: purification.lemH.4
 lemB.2 | Lem B.2 | 718 | qualitative
   Lottery at initialisation: every feature has at least d^(gamma c0/4) sure winners (the text prints d^(7
   c0/4)) and at most d^(2 gamma c0) potential winners, and every neuron leans on O(1) features only.
@@ -160,7 +207,16 @@ sec5.purify | Sec 5.1 | 361 | qualitative
   uses: purification.thm5.2, purification.thm5.3b, purification.thm5.3c
 sec5.density | Sec 5.1 | 398 | qualitative
   Adversarial perturbations are dense in the dictionary before adversarial training and sparse after it.
-sec6.tickets | Sec 6.1 | 456 | rate
+sec6.one-each | Sec 6.1 | 468 | lower
+  With m = d^1.001 neurons every feature has at least one surely lucky neuron and at most d^0.01 potentially
+  lucky ones.
+sec6.one-each.repaired | Sec 6.1 | 468 | lower
+  With m = d^1.0125 neurons every feature has at least one surely lucky neuron and at most d^0.01 potentially
+  lucky ones, for d large enough; with m <= d^1.01 not even one is expected.
+  origin: karat
+  contradicts: purification.sec6.one-each
+  supersedes: purification.sec6.one-each
+sec6.tickets | Sec 6.1 | 456 | qualitative
   At initialisation most neurons have no coefficient above sqrt(2 log d) init_scale, a share d^-c3 has exactly
   one slightly larger, and at most a share d^-c4 has any.
 sec6.lottery | Sec 6.1 | 464 | qualitative
@@ -189,6 +245,43 @@ thm5.3a.weak | Thm 5.3(a) | 394 | qualitative
   uses: purification.thm5.3a
 fig1 | Fig 1 | 52 | qualitative
   First-layer AlexNet filters on CIFAR-10 look purer after adversarial than after clean training.
+factA.1 | Fact A.1 | 680 | tight
+  The gradient of the loss in w_i is -y loss' (1[<w_i, x> + rho_i >= b] + 1[-<w_i, x> + rho_i >= b]) x.
+lemA.2 | Lem A.2 | 690 | rate
+  Gradients on N points are those of the population up to 1/poly(d), for weights that depend on the points,
+  too, and so are those with one draw of rho per point: both errors fall like N^-1/2.
+def5.5 | Def 5.5 | 420 | tight
+  The feature map of the net's tangent kernel is x E(1[<w_i, x> + rho_i >= b] - 1[-<w_i, x> + rho_i >= b]).
+def5.5.repaired | Def 5.5 | 420 | tight
+  The feature map of the net's tangent kernel is x E(1[<w_i, x> + rho_i >= b] + 1[-<w_i, x> + rho_i >= b]).
+  origin: karat
+  uses: purification.factA.1
+  contradicts: purification.def5.5
+  supersedes: purification.def5.5
+def5.5.even | Def 5.5 | 426 | tight
+  With the printed minus every predictor on the kernel's features is even, p(x) = p(-x), and errs on one half
+  of the inputs without any attack: Theorem 5.6 says nothing then.
+  origin: karat
+lemG.4 | Lem G.4 | 2627 | lower
+  For m <= d^C Gaussian w_i and r >= 3 C the tensor of sum_i <v_i, x> (<w_i, x>/|w_i|)^r has a Frobenius norm
+  of at least Omega(max |v_i|/sqrt(d)), whatever the v_i.
+lemG.5 | Lem G.5 | 2664 | lower
+  For every symmetric T of degree r, tau > 0 and q in [0, d] the largest |T(delta^r)| over |delta|_inf <= tau,
+  M_W(delta) <= tau sqrt(q) is at least Omega(|T|_F/tau^r).
+claimG.6 | Claim G.6 | 2708 | lower
+  The Taylor coefficients of a smoothed ReLU are |c_2i| = Theta(1/i!) and |c'_(2i+1)| = Theta(1/(i + 1)!).
+claimG.6.repaired | Claim G.6 | 2708 | tight
+  The Taylor coefficients of a smoothed ReLU are |c_2i| = 1/(sqrt(2 pi) 2^i i!) and |c'_(2i+1)| = |c_2i|/(2i
+  + 1).
+  origin: karat
+  contradicts: purification.claimG.6
+  supersedes: purification.claimG.6
+claimG.7 | Claim G.7 | 2770 | lower
+  A polynomial of degree R is somewhere on [1/2, 1] at least its largest coefficient times a constant,
+  which is one over the largest coefficient of T_R(4 x - 3).
+claimG.8 | Claim G.8 | 2790 | upper
+  The largest |T(x_1, ..., x_r)| of a symmetric tensor over a box is at most O(1) times the largest |T(x^r)|:
+  r^r/r! times.
 fig2 | Fig 2 | 71 | reported numbers
   Angles theta = |cos| of AlexNet's filters: theta(w0, w), theta(w0, w') <= 0.2, theta(w, w') >= 0.8,
   theta(w_i, w_j) <= 0.2 for most neurons.

@@ -1,4 +1,4 @@
-"""Checks on the codes alone: how many are on, and the mass of their score near the decision boundary."""
+"""A check on the codes alone: how many are on."""
 
 from collections.abc import Sequence
 
@@ -10,7 +10,7 @@ from karat.study.control import Control
 from karat.study.curves import curves
 from karat.study.finding import SHARE, Finding
 from karat.study.hypothesis import Condition
-from karat.study.judging import Undecided, all_of, bound, limit, noted, one_constant, rate
+from karat.study.judging import Undecided, all_of, bound, limit, noted, rate
 from karat.study.run import Run, examples
 
 CodeRuns = Sequence[Run[SmallBallConfig, SmallBallResult]]
@@ -53,38 +53,6 @@ def _mean_size(run: Run[SmallBallConfig, SmallBallResult]) -> float:
     """Mean of |z|_0 over the drawn codes."""
     counts = run.result.support_counts
     return sum(on * count for on, count in enumerate(counts)) / sum(counts)
-
-
-def small_ball(runs: CodeRuns) -> Finding:
-    """Whether the constants of both bounds serve all sparsities.
-
-    Args:
-        runs: of at least three sparsities.
-    """
-    k, above = curves(runs, _sparsity, _upper_constant)
-    _, below = curves(runs, _sparsity, _lower_constant)
-    if not above:
-        raise Undecided("no seed has all sparsities")
-    # A mass that did not depend on t, or one that vanished with k, would move a constant like sqrt(k).
-    return noted(
-        all_of(
-            one_constant(k, above, "at most", halfway(0.5, "a mass that does not shrink with t")),
-            one_constant(k, below, "at least", halfway(0.5, "a mass that vanishes like 1/sqrt(k)")),
-        ),
-        f"P(|<w*, z>| <= t) <= C (t + 1/sqrt(k)) with C {_means(above)} and >= c t with c {_means(below)} "
-        "from the smallest to the largest k.",
-    )
-
-
-def _upper_constant(run: Run[SmallBallConfig, SmallBallResult]) -> float:
-    """The smallest C of the upper bound."""
-    pairs = zip(run.result.t, run.result.boundary_mass, strict=True)
-    return max(mass / (t + run.config.k**-0.5) for t, mass in pairs)
-
-
-def _lower_constant(run: Run[SmallBallConfig, SmallBallResult]) -> float:
-    """The largest c of the lower bound, without its correction O(log(k)/sqrt(k))."""
-    return min(mass / t for t, mass in zip(run.result.t, run.result.boundary_mass, strict=True))
 
 
 def _means(table: Sequence[Sequence[float]], digits: int = 2) -> str:
@@ -130,17 +98,5 @@ CHECKS = (
         controls=(_NO_SMALL_CODES,),
         reading="One window of constants around E|z|_0/k of the largest k, a factor 2 to either side, for "
         "every k; with high probability is read as: the share outside falls with k.",
-    ),
-    Check(
-        claim_id="purification.lemH.1",
-        experiment=SMALL_BALL,
-        evaluate=small_ball,
-        conditions=_conditions,
-        satisfied=examples(*(_codes(k, mass=0.12 + 0.3 * k**-0.5) for k in (8, 16, 32))),
-        violated=examples(*(_codes(k, mass=0.9 * k**-0.7) for k in (8, 16, 32))),
-        controls=(_NO_SMALL_CODES,),
-        reading="All coordinates and r = 0; t from 0.05 to 0.4. The lower bound is asked without its "
-        "correction O(log(k)/sqrt(k)), which would make it empty at these k. The constants themselves are "
-        "free, as the lemma leaves them.",
     ),
 )

@@ -1,4 +1,4 @@
-"""Checks on the tickets of a random start, over the dimension."""
+"""A check on the tickets of a random start, over the dimension."""
 
 import math
 from collections.abc import Sequence
@@ -10,35 +10,12 @@ from karat.papers.purification.checks.made_up import made_up
 from karat.papers.purification.experiments.tickets import TICKETS, StartCounts, TicketsConfig
 from karat.study.check import Check
 from karat.study.control import Control
-from karat.study.curves import curves
-from karat.study.finding import COUNT, SHARE, Finding
+from karat.study.finding import COUNT, Finding
 from karat.study.hypothesis import Condition, at_least
-from karat.study.judging import Undecided, all_of, bound, limit, noted, rate
+from karat.study.judging import Undecided, all_of, bound, noted
 from karat.study.run import Run, examples, grouped
 
 TicketRuns = Sequence[Run[TicketsConfig, StartCounts]]
-
-
-def _fractions(every: TicketRuns) -> Finding:
-    """Most neurons are ordinary, the share of lucky ones falls with d, that of surely lucky ones slowly."""
-    d, ordinary = curves(every, lambda run: float(run.config.d), lambda run: run.result.ordinary_share)
-    _, lucky = curves(every, lambda run: float(run.config.d), lambda run: run.result.lucky_share)
-    _, surely = curves(every, lambda run: float(run.config.d), lambda run: run.result.surely_lucky_share)
-    most = [bound([row[at] for row in ordinary], "at least", 0.5, SHARE) for at in range(len(d)) if ordinary]
-    if not most:
-        raise Undecided("no seed has all dimensions")
-    return noted(
-        all_of(limit(d, lucky), rate(d, surely, -0.25, "at least"), *most),
-        *(
-            f"{name}: {', '.join(f'{np.mean(column):.3f}' for column in zip(*table, strict=True))} from d = "
-            f"{d[0]:g} to {d[-1]:g}."
-            for name, table in (
-                ("No coefficient above sqrt(2 log d)", ordinary),
-                ("One above sqrt(2.01 log d)", lucky),
-                ("Exactly one above that, and it above sqrt(2.02 log d)", surely),
-            )
-        ),
-    )
 
 
 def _geometry(every: TicketRuns) -> Finding:
@@ -99,16 +76,6 @@ _EQUAL_SIZES = Control(
 )
 
 CHECKS = (
-    Check(
-        claim_id="purification.sec6.tickets",
-        experiment=TICKETS,
-        evaluate=_fractions,
-        satisfied=examples(*_starts(-0.1)),
-        violated=examples(*_starts(0.1)),
-        controls=(_EQUAL_SIZES,),
-        reading="'Most' is read as at least half, d^-c4 as falling with d, and d^-c3 with a small c3 as "
-        "falling no faster than d^-0.25; the start alone, with m = 6 d.",
-    ),
     Check(
         claim_id="purification.lemB.2",
         experiment=TICKETS,

@@ -117,9 +117,7 @@ TICKETS = Experiment(
     paper="purification",
     presets={
         "tiny": Preset(config=TicketsConfig(d=50), grid={"d": (50, 100, 200)}, seeds=2, cell_seconds=0.05),
-        "quick": Preset(
-            config=TicketsConfig(d=100), grid={"d": (100, 400, 1600)}, seeds=10, cell_seconds=0.3
-        ),
+        "quick": Preset(config=TicketsConfig(d=100), grid={"d": (100, 400, 1000)}, seeds=6, cell_seconds=0.1),
         "full": Preset(
             config=TicketsConfig(d=100), grid={"d": (100, 400, 1600, 4000)}, seeds=20, cell_seconds=3
         ),

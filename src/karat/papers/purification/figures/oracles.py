@@ -9,7 +9,7 @@ from karat.study.run import Runs, pivot
 
 
 def draw_oracles(runs: Runs[OraclesConfig, OraclesResult]) -> list[Picture]:
-    """Distance of the inputs from the linear boundary over d, robust error of the thresholded one over k."""
+    """Distance of the inputs from the linear boundary over d, robust accuracies there."""
     quiet = [run for run in runs if run.config.sigma_x == 0]
     if not quiet:
         return []
@@ -22,23 +22,22 @@ def draw_oracles(runs: Runs[OraclesConfig, OraclesResult]) -> list[Picture]:
     linear.set_xscale("log")
     linear.set_yscale("log")
     finish(linear, x="dimension d", y="mean distance", title="Distance from the boundary")
-    for index, (label, error) in enumerate(
+    for index, (label, value) in enumerate(
         (
-            ("attack", lambda run: 1 - run.result.hard_attacked),
-            ("certificate", lambda run: 1 - run.result.hard_certified),
+            ("best linear", lambda run: max(run.result.any_robust)),
+            ("thresholded", lambda run: run.result.hard_robust),
         )
     ):
-        k, errors = pivot(quiet, lambda run: run.config.k, error)
-        curve_with_band(hard, k.tolist(), errors.tolist(), label, index=index)
+        d, shares = pivot(quiet, lambda run: run.config.dimension, value)
+        curve_with_band(hard, d.tolist(), shares.tolist(), label, index=index)
     hard.set_xscale("log")
-    hard.set_xticks(k, [f"{size:g}" for size in k])
-    hard.minorticks_off()
-    hard.set_ylim(bottom=0)
-    finish(hard, x="sparsity k", y="robust error", title="Thresholded oracle")
+    hard.set_ylim(0, 1.05)
+    finish(hard, x="dimension d", y="robust accuracy", title="At a radius of order $1/\\sqrt{d}$")
     caption = (
         "Without input noise, at the smallest dimension with k <= d^0.499. Left: mean l2 distance of the "
-        "inputs from the boundary of <w*, M^T x>. Right: robust error of the thresholded oracle at the "
-        f"radius k^-{quiet[0].config.power:g}, between attack and certificate."
+        "inputs from the boundary of <w*, M^T x>. Right: robust accuracy at the radius "
+        f"{quiet[0].config.radius:g} sqrt(E z_1^2), of the best of four directions and of the thresholded "
+        "oracle."
     )
     return [Picture("Classifiers that know the dictionary", caption, figure)]
 
