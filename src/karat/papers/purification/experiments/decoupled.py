@@ -4,8 +4,10 @@ While the output f is small, :math:`\ell' = 1/2` up to :math:`|f|/4`, and every 
 equation. In units of :math:`1/d` a coordinate grows by
 
 .. math:: d \, E\big[y \, 1[\langle w, x \rangle + \rho \ge b] \, z_j\big]
-    = \sum_{s} d \, P(|z_j| = s) \, \tfrac{s}{2} \, E\big[\operatorname{sign}(\sigma + s) \, G(u + w_j s)\big],
-    \qquad G(u) = \Phi\big(\tfrac{u - b}{\sigma_\rho}\big) + \Phi\big(\tfrac{-u - b}{\sigma_\rho}\big),
+    = \sum_{s} d \, P(|z_j| = s) \, \tfrac{s}{2}
+    \, E\big[\operatorname{sign}(\sigma + s) \, G(u + w_j s)\big],
+
+.. math:: G(u) = \Phi\big(\tfrac{u - b}{\sigma_\rho}\big) + \Phi\big(\tfrac{-u - b}{\sigma_\rho}\big),
 
 where u and :math:`\sigma` are :math:`\langle w, z \rangle` and :math:`\langle w^*, z \rangle` without
 coordinate j: the code :math:`z_j` is summed over, not sampled, so that no factor d enters the sampling error.
@@ -66,7 +68,13 @@ def pair_gate(u: float, b: float, sigma: float) -> float:
 
 @compiled()
 def label(own: bool, score: float, u: float) -> float:
-    """The sign of the true score, or, as a control, that of the neuron's own projection."""
+    """The sign of the true score, or, as a control, that of the neuron's own projection.
+
+    Args:
+        own: whether it is the neuron's own.
+        score: <w*, z>.
+        u: <w, x>.
+    """
     return 1.0 if (u if own else score) >= 0 else -1.0
 
 

@@ -1,4 +1,4 @@
-"""The lottery's first phase inside its own regime: single neurons at d = 1e5 and more, all of it up to T_b."""
+"""Algorithm 1 for single neurons near initialisation, at d = 1e5 and more: start, clock and steps."""
 
 import math
 from dataclasses import dataclass
@@ -144,6 +144,8 @@ def draw_inputs(config: PhaseConfig, neurons: Neurons, generator: torch.Generato
     u = np.zeros((len(neurons.W), config.n))
     projections(neurons.W, rows, columns, values, u)
     s = np.add.reduceat(np.append(values, 0.0), rows[:-1]) * (rows[1:] > rows[:-1])
+    if config.labels == "coin":  # a score that no single code can turn
+        s = 1e6 * (2.0 * torch.randint(2, (config.n,), generator=generator).numpy() - 1)
     spread = torch.rand(2, config.n, generator=generator, dtype=torch.float64).numpy()
     return Inputs(u, s, (1 + (config.small_spread - 1) * spread) / math.sqrt(config.k))
 
@@ -197,9 +199,7 @@ class Phase:
         """(m,) growth of the leading coordinates, times d."""
         growth = np.zeros(len(self.neurons.lead))
         u, s, small = inputs.u, inputs.s, inputs.small[0]
-        lead_growth(
-            self.own_labels, u, s, small, self.neurons.lead, self.b, self.sigma, *self.rates, growth
-        )
+        lead_growth(self.own_labels, u, s, small, self.neurons.lead, self.b, self.sigma, *self.rates, growth)
         return growth
 
     def field(self, inputs: Inputs) -> Floats:

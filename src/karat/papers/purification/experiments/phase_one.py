@@ -10,6 +10,9 @@ from karat.study.experiment import Experiment, Preset
 PROOF_SHARE = 0.05
 """Speed of the bias over that of winners in the proof of Theorem C.1, C against 20 C."""
 
+COUPLED = {"d": 1_000_000, "k": 16, "bias_share": 0.35, "sure": 6, "wrong": 1, "typical": 2}
+"""A setting in which winners pass 2 sqrt(k) b inside the first phase while every neuron stays in S_ept+."""
+
 
 def run(config: PhaseConfig, generator: torch.Generator) -> PhaseResult:
     """Train single neurons up to T_b; at every stop measure growth, probabilities and sets."""
@@ -38,7 +41,12 @@ PHASE_ONE = Experiment(
     presets={
         "tiny": Preset(
             config=PhaseConfig(d=20_000, k=15, sure=4, wrong=2, typical=3, n=60, n_test=300, stretch=1.4),
-            points=({"d": 20_000, "k": 15}, {"d": 40_000, "k": 20}, {"d": 80_000, "k": 26}),
+            points=(
+                {"d": 20_000, "k": 15},
+                {"d": 40_000, "k": 20},
+                {"d": 80_000, "k": 26},
+                {"bias_share": PROOF_SHARE},
+            ),
             seeds=2,
             cell_seconds=0.3,
         ),
@@ -49,6 +57,7 @@ PHASE_ONE = Experiment(
                 {"d": 300_000, "k": 58},
                 {"d": 1_000_000, "k": 86},
                 {"d": 100_000, "k": 41, "bias_share": PROOF_SHARE},
+                COUPLED,
             ),
             seeds=3,
             cell_seconds=3,
@@ -61,6 +70,7 @@ PHASE_ONE = Experiment(
                 {"d": 1_000_000, "k": 86},
                 {"d": 3_000_000, "k": 123},
                 {"d": 100_000, "k": 41, "bias_share": PROOF_SHARE},
+                COUPLED,
             ),
             seeds=10,
             cell_seconds=120,

@@ -33,7 +33,8 @@ class PhaseConfig:
         noise: constant of the printed schedule of neuron noise.
         threshold: first threshold in units of the printed one.
         length: how long to train, in units of T_b.
-        labels: "own" labels inputs by the neuron's own projection, a control.
+        labels: "own" labels inputs by the neuron's own projection, "coin" by chance, both as controls.
+        small_start: exponent of the start, sigma_0 = d^-small_start, where its size is asked for.
         grown: multiple of :math:`\sqrt k\, b` from which on a winner counts as grown.
         stretch: factor by which b grows while ordinary coordinates stand still; near the start a twelfth of
             the way.
@@ -56,7 +57,8 @@ class PhaseConfig:
     noise: Positive = 0.1
     threshold: Positive = 1.0
     length: NonNegative = 1.0
-    labels: Literal["true", "own"] = "true"
+    labels: Literal["true", "own", "coin"] = "true"
+    small_start: NonNegative = 2.0
     grown: Positive = 2.0
     stretch: Annotated[float, Gt(1)] = 1.2
     substeps: Count = 8
@@ -104,7 +106,6 @@ class PhaseConfig:
         return Times(T_a=math.log(self.d) ** 2.5, T_b=self.d / self.k, T_e=late, T_c=late, T_g=late)
 
 
-_NO_WINNER = Undefined("no sampled neuron is a sure winner at this stop")
 _NONE_GROWN = Undefined("no winner has grown enough at this stop")
 
 
@@ -119,8 +120,8 @@ class PhaseResult:
         passed: growth of the threshold so far, in units of sigma_0.
         threshold: b over sigma_0.
         sure_kept: share of the first sure winners that still are.
-        sure_least: smallest growth of a sure winner, in the direction of its feature.
-        sure_most: largest growth of a sure winner.
+        sure_least: smallest growth of the first sure winners, in the direction of their features.
+        sure_most: largest growth of them.
         lead_least: smallest leading coordinate of the first sure winners over b.
         lead_most: largest leading coordinate of them over b.
         largest: largest |growth| of any coordinate of any neuron.
@@ -148,8 +149,8 @@ class PhaseResult:
     passed: list[float]
     threshold: list[float]
     sure_kept: list[float]
-    sure_least: Annotated[list[float], _NO_WINNER]
-    sure_most: Annotated[list[float], _NO_WINNER]
+    sure_least: list[float]
+    sure_most: list[float]
     lead_least: list[float]
     lead_most: list[float]
     largest: list[float]

@@ -23,7 +23,7 @@ def measure(phase: Phase, inputs: Inputs) -> dict[str, float]:
         "steps": phase.steps,
         "passed": phase.passed,
         "threshold": phase.b,
-        **_growth(phase, inputs, growth, sets["sure"]),
+        **_growth(phase, inputs, growth),
         **{name: float(sets[name].mean()) for name in ("ept", "ept_plus", "ept_plus_plus", "no_new_plus")},
         "sure_kept": float(sets["sure"][: phase.config.sure].mean()),
         **_probabilities(phase, inputs),
@@ -66,7 +66,7 @@ def ticket_sets(phase: Phase) -> dict[str, Floats]:
     }
 
 
-def _growth(phase: Phase, inputs: Inputs, growth: Floats, sure: Floats) -> dict[str, float]:
+def _growth(phase: Phase, inputs: Inputs, growth: Floats) -> dict[str, float]:
     field, nodes, b = phase.field(inputs), phase.neurons.nodes, phase.b
     lead = phase.neurons.lead
     level = phase.config.rule.potential_level * b
@@ -74,8 +74,8 @@ def _growth(phase: Phase, inputs: Inputs, growth: Floats, sure: Floats) -> dict[
     ordinary_leads = np.abs(growth[np.abs(lead) < level])
     first = lead[: phase.config.sure] / b
     return {
-        "sure_least": float(growth[sure].min()) if sure.any() else math.nan,
-        "sure_most": float(growth[sure].max()) if sure.any() else math.nan,
+        "sure_least": float(growth[: phase.config.sure].min()),
+        "sure_most": float(growth[: phase.config.sure].max()),
         "lead_least": float(first.min()),
         "lead_most": float(first.max()),
         "largest": float(max(np.abs(growth).max(), np.abs(field).max())),
@@ -101,7 +101,7 @@ def _probabilities(phase: Phase, inputs: Inputs) -> dict[str, float]:
             float(phase.config.d),
             row,
         )
-    # E[y 1 <xi, M_j>] = (sigma_x^2/d) w_j E[y phi(.)/sigma] by Stein's identity; the lemma divides by its own.
+    # E[y 1 <xi, M_j>] = (sigma_x^2/d) w_j E[y phi(.)/sigma] by Stein's identity; the lemma has its own.
     return {
         "awake": float(found[0, :, 0].max()),
         "beyond": float(found[0, :, 1].max()),

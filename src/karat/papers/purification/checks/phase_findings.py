@@ -1,0 +1,304 @@
+"""What the checks on the lottery's first phase compare, and what they suppose of the sampled neurons."""
+
+import math
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from karat.papers.purification.bounds_phase import of_the_first_phase
+from karat.papers.purification.checks.readings import halfway
+from karat.papers.purification.experiments.phase_one import COUPLED, PROOF_SHARE
+from karat.papers.purification.experiments.phase_one_config import PhaseConfig, PhaseResult
+from karat.study.curves import curves
+from karat.study.finding import RATIO, Finding, Margin, Unit
+from karat.study.hypothesis import Condition, at_least, at_most
+from karat.study.judging import Undecided, all_of, bound, equal, limit, noted, one_constant
+from karat.study.run import Run
+
+PhaseRun = Run[PhaseConfig, PhaseResult]
+Curve = Callable[[PhaseResult], list[float]]
+
+SPARSITY = halfway(0.16, "the trivial limit d E|z_j|/2, sqrt(k) = d^0.16")
+SHARE_OF_NEURONS = halfway(0.68, "what does not become rarer with d, over k/d = d^-0.68")
+HALF = 0.45
+"""A coordinate just above b is awake on every other code of size one; a tenth is left to sampling error."""
+
+
+def _sizes(every: Sequence[PhaseRun]) -> list[PhaseRun]:
+    """The runs over d, one sparsity each: those with the most common speed of the bias."""
+    shares = [run.config.bias_share for run in every if run.config.k != COUPLED["k"]]
+    if not shares:
+        raise Undecided("no run of the setting that is judged has finished")
+    usual = max(set(shares), key=shares.count)
+    return [run for run in every if run.config.bias_share == usual and run.config.k != COUPLED["k"]]
+
+
+def _late(run: PhaseRun, curve: Curve) -> list[float]:
+    """A curve from T_a on; of a run that ends before, its last value."""
+    begin = run.config.phases().T_a * (1 - 1e-9)
+    values = zip(run.result.passed, curve(run.result), strict=True)
+    return [value for passed, value in values if passed >= begin] or curve(run.result)[-1:]
+
+
+def _over_d(
+    every: Sequence[PhaseRun], value: Callable[[PhaseRun], float]
+) -> tuple[list[float], list[list[float]]]:
+    return curves(_sizes(every), lambda run: float(run.config.d), value)
+
+
+def _means(table: Sequence[Sequence[float]]) -> str:
+    """Means over seeds, as a list for the caveat."""
+    return ", ".join(f"{np.mean(column):.3g}" for column in zip(*table, strict=True)) or "unknown"
+
+
+def _rarity(run: PhaseRun) -> float:
+    """k/d, which Lemma C.7 takes for Gamma_t from T_a on."""
+    return run.config.k / run.config.d
+
+
+def _slowest(run: PhaseRun) -> float:
+    """The slowest sure winner of all stops, over the explicit constant."""
+    return min(run.result.sure_least) / run.result.explicit
+
+
+def winner_growth(every: Sequence[PhaseRun]) -> Finding:
+    """Every sure winner at every stop grows at least half as fast as by codes of size one, none faster.
+
+    Args:
+        every: all of an experiment.
+    """
+    d, most = _over_d(every, lambda run: max(run.result.sure_most) / run.result.explicit)
+    _, last = _over_d(every, lambda run: run.result.sure_least[-1] / run.result.explicit)
+    runs = _sizes(every)
+    explicit = np.mean([run.result.explicit for run in runs])
+    return noted(
+        all_of(
+            bound([_slowest(run) for run in runs], "at least", HALF, RATIO),
+            one_constant(d, most, "at most", SPARSITY),
+        ),
+        f"In units of (1/2) P(|z| = 1) E[y | z_j = 1] = {explicit:.4f}/d. The slowest at T_b, from the "
+        f"smallest to the largest d: {_means(last)}; the fastest of all stops: {_means(most)}. "
+        f"{runs[0].result.steps[-1]} steps and more up to T_b.",
+    )
+
+
+def largest_growth(every: Sequence[PhaseRun]) -> Finding:
+    """The largest growth of any coordinate of any sampled neuron at any stop: one constant over d.
+
+    Args:
+        every: all of an experiment.
+    """
+    d, table = _over_d(every, lambda run: max(run.result.largest))
+    _, most = _over_d(every, lambda run: run.result.most_possible)
+    return noted(
+        one_constant(d, table, "at most", SPARSITY),
+        f"d times the largest expectation up to T_b: {_means(table)}; trivial limit d E|z_j|/2: "
+        f"{_means(most)}.",
+    )
+
+
+def other_growth(every: Sequence[PhaseRun]) -> Finding:
+    """The largest growth of a coordinate that is no potential winner, from T_a on, over (k/d) log d.
+
+    Args:
+        every: all of an experiment.
+    """
+
+    def in_units(run: PhaseRun) -> float:
+        return max(_late(run, lambda r: r.others)) / (_rarity(run) * math.log(run.config.d))
+
+    d, table = _over_d(every, in_units)
+    _, first = _over_d(every, lambda run: max(run.result.others) / run.result.explicit)
+    return noted(
+        one_constant(d, table, "at most", SHARE_OF_NEURONS),
+        f"Largest over all sizes of a coordinate, all neurons and stops from T_a on: {_means(table)}. "
+        f"Before T_a one just below b grows at {_means(first)} of a winner's speed.",
+    )
+
+
+def slower(every: Sequence[PhaseRun]) -> Finding:
+    """The fastest other coordinate over the slowest winner, in units of k log(d)/d, from T_a on.
+
+    Args:
+        every: all of an experiment.
+    """
+
+    def ratio(run: PhaseRun) -> float:
+        others, winners = (max(_late(run, lambda r: r.others)), min(_late(run, lambda r: r.sure_least)))
+        return others / winners / (_rarity(run) * math.log(run.config.d))
+
+    d, table = _over_d(every, ratio)
+    runs = _sizes(every)
+    linear = [
+        min(_late(run, lambda r: r.sure_least)) / max(_late(run, lambda r: r.sure_most)) for run in runs
+    ]
+    return noted(
+        all_of(
+            one_constant(d, table, "at most", SHARE_OF_NEURONS),
+            bound(linear, "at least", 0.8, RATIO),
+        ),
+        f"The ratio from the smallest to the largest d: {_means(table)}. Slowest over fastest winner "
+        f"between T_a and T_b: {np.mean(linear):.3f}.",
+    )
+
+
+def noise_growth(every: Sequence[PhaseRun]) -> Finding:
+    """|E[y phi]| at the edge of a half over k/d, at any stop: one constant over d.
+
+    Args:
+        every: all of an experiment.
+    """
+    d, table = _over_d(every, lambda run: max(run.result.edge) / _rarity(run))
+    return noted(
+        one_constant(d, table, "at most", SHARE_OF_NEURONS),
+        f"Largest over neurons and stops up to T_b: {_means(table)}.",
+    )
+
+
+def tail(every: Sequence[PhaseRun]) -> Finding:
+    """P(|<w_i, x>| >= sigma_w) over k/d from T_a on: one constant over d.
+
+    Args:
+        every: all of an experiment.
+    """
+    d, table = _over_d(every, lambda run: max(_late(run, lambda r: r.tail)) / _rarity(run))
+    return noted(
+        one_constant(d, table, "at most", SHARE_OF_NEURONS),
+        f"Largest over neurons and stops from T_a on, in units of k/d: {_means(table)}.",
+    )
+
+
+def activation(every: Sequence[PhaseRun]) -> Finding:
+    """P(|<w_i, x>| >= b/10) over k/d from T_a on: one constant over d.
+
+    Args:
+        every: all of an experiment.
+    """
+    d, table = _over_d(every, lambda run: max(_late(run, lambda r: r.beyond)) / _rarity(run))
+    _, printed = _over_d(every, lambda run: max(_late(run, lambda r: r.printed_beyond)))
+    return noted(
+        one_constant(d, table, "at most", SHARE_OF_NEURONS),
+        f"In units of k/d: {_means(table)}. Beyond the printed level the probability itself is "
+        f"{_means(printed)}.",
+    )
+
+
+def awake(every: Sequence[PhaseRun]) -> Finding:
+    """Most neurons near the threshold at T_b over k Xi_2, and the largest rest of a projection.
+
+    Args:
+        every: all of an experiment.
+    """
+    d, table = _over_d(every, lambda run: run.result.counted[-1] / (run.config.k * run.config.rule.xi2))
+    rest = [run.result.rest[-1] for run in _sizes(every)]
+    return noted(
+        all_of(
+            one_constant(d, table, "at most", SHARE_OF_NEURONS),
+            bound(rest, "at most", 0.1, RATIO),
+        ),
+        f"Most neurons that one of {every[0].config.n_test} inputs brings beyond b/10, over k Xi_2: "
+        f"{_means(table)}. Largest projection without potential winners' features over b: "
+        f"{np.max(rest):.2g}.",
+    )
+
+
+def coupling(every: Sequence[PhaseRun]) -> Finding:
+    """The largest deviation of a grown winner from the common growth, over it, from T_a on.
+
+    Args:
+        every: all of an experiment.
+    """
+    runs = [run for run in every if run.config.k == COUPLED["k"]] or list(every)
+    if not all(min(_late(run, lambda r: [float(n) for n in r.grown])) for run in runs):
+        raise Undecided("no winner has grown beyond 2 sqrt(k) b")
+    config = runs[0].config
+    allowed = Margin(config.k**1.5 / config.d, "k^1.5/d^2 over a growth 1/d, what the lemma itself allows")
+    spread = [max(_late(run, lambda r: r.spread)) for run in runs]
+    return noted(
+        equal(spread, 0.0, allowed, RATIO),
+        f"{runs[0].result.grown[-1]} winners exceed {config.grown:g} sqrt(k) b at T_b, the least of them is "
+        f"{np.mean([run.result.lead_least[-1] for run in runs]):.1f} b.",
+    )
+
+
+def chance(every: Sequence[PhaseRun]) -> Finding:
+    """Largest distance of the accuracy from one half between T_a and T_b, bias at the proof's speed.
+
+    Args:
+        every: all of an experiment.
+    """
+    runs = [run for run in every if run.config.bias_share == PROOF_SHARE] or list(every)
+    distance = [max(abs(value - 0.5) for value in _late(run, lambda r: r.accuracy)) for run in runs]
+    slower = [max(_late(run, lambda r: r.accuracy)) for run in every if run.config.bias_share > PROOF_SHARE]
+    return noted(
+        bound(distance, "at most", 0.1, Unit("distance of the accuracy from 1/2", 0.0, 0.5)),
+        f"One sure winner per feature, bias speed {runs[0].config.bias_share:g} of a winner's."
+        + (f" With a faster bias the largest accuracy is {max(slower):.3f}." if slower else ""),
+    )
+
+
+def flat_loss(every: Sequence[PhaseRun]) -> Finding:
+    """The largest distance |f|/4 of l' from 1/2 up to T_b with sigma_0 = d^-2: it vanishes with d.
+
+    Args:
+        every: all of an experiment.
+    """
+    d, table = _over_d(
+        every, lambda run: max(_late(run, lambda r: r.output)) / 4 * run.config.d**-run.config.small_start
+    )
+    return noted(limit(d, table), f"The bound |f|/4 from the smallest to the largest d: {_means(table)}.")
+
+
+def conditions(config: PhaseConfig) -> list[Condition]:
+    """What the lemmas ask of data, start and schedule.
+
+    Args:
+        config: of a run.
+    """
+    return of_the_first_phase(config.d, config.k, config.c0, config.threshold)
+
+
+def ordinary(run: PhaseRun) -> list[Condition]:
+    """S_ept = [m] in the first part of the phase and S_ept+ = [m] in the second, on the sampled neurons.
+
+    Args:
+        run: one of them.
+    """
+    return [
+        at_least("Lem C.8: S_ept = [m] up to T_b, as a share", min(run.result.ept), 1.0),
+        *late_ordinary(run),
+    ]
+
+
+def late_ordinary(run: PhaseRun) -> list[Condition]:
+    """S_ept+ = [m] in the second part of the phase.
+
+    Args:
+        run: one of them.
+    """
+    share = min(_late(run, lambda r: r.ept_plus))
+    return [at_least("Thm C.1: S_ept+ = [m] from T_a on, as a share", share, 1.0)]
+
+
+def winning(run: PhaseRun) -> list[Condition]:
+    """What Lemma C.8 asks of the neurons: they are ordinary, sure winners, and not too far ahead of b.
+
+    Args:
+        run: one of them.
+    """
+    most = max(run.result.lead_most)
+    return [
+        *ordinary(run),
+        at_least("Lem C.8: i in S_sure at t, as a share of the sampled ones", min(run.result.sure_kept), 1.0),
+        at_most("Lem C.8: |<w_i, M_j>| <= 2 b log log d", most, 2 * math.log(math.log(run.config.d))),
+    ]
+
+
+def at_the_end(run: PhaseRun) -> list[Condition]:
+    """What Lemma C.19 asks of the neurons at T_b.
+
+    Args:
+        run: one of them.
+    """
+    share = run.result.no_new_plus[-1]
+    return [*late_ordinary(run), at_least("Lem C.19: S_pot+ inside the first S_pot, as a share", share, 1.0)]
