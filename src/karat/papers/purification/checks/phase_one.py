@@ -43,8 +43,7 @@ _FIXED: dict[str, Any] = {
     "explicit": 0.05,
     "passed": [0.0, 1e9],
     "steps": [0, 600],
-    "ept": [1.0, 1.0],
-    "ept_plus": [0.0, 1.0],
+    "looked_at": [1.0, 1.0],
     "no_new_plus": [0.0, 1.0],
     "sure_kept": [1.0, 1.0],
     "lead_most": [1.0, 4.0],
@@ -108,7 +107,7 @@ _OWN_LABELS = Control(
 _OWN_EDGE = Control(
     name="own labels, low thresholds",
     removes="labels",
-    settings={"labels": "own", "threshold": 0.01, "length": 0.0},
+    settings={"labels": "own", "threshold": 0.1, "length": 0.0},
     cheap=CHEAP,
     why="At a low threshold many inputs lie at the edge, and the neuron's own labels agree on one side of "
     "it.",
@@ -137,9 +136,9 @@ _SLOW_BIAS = Control(
 _LARGE_START = Control(
     name="large start",
     removes="scale",
-    settings={"small_start": 0.5},
+    settings={"small_start": 0.0},
     cheap=CHEAP,
-    why="Weights of order d^-0.5 have outputs that grow with d before the phase ends.",
+    why="Weights of order one have outputs that grow with d before the phase ends.",
 )
 
 LATE = "From T_a on Gamma_t is k/d, as Lemma C.7 has it; before, Gamma_t is of order one at these d."
@@ -191,9 +190,8 @@ CHECKS = (
         satisfied=examples(*_cells(edge=_rare(0.1))),
         violated=examples(*_cells(edge=_constant(0.01))),
         controls=(_OWN_EDGE,),
-        reading=f"{TIMES} By Stein's identity the expectation is (sigma_x^2/d) w_ij E[y phi(.)]/sigma with "
-        "the noise of neuron and input together; Gamma_t is k/d at every t, less than the lemma takes "
-        "before T_a.",
+        reading=f"{TIMES} {LATE} By Stein's identity the expectation is (sigma_x^2/d) w_ij E[y "
+        "phi(.)]/sigma with the noise of neuron and input together.",
     ),
     Check(
         claim_id="purification.lemC.4b",
@@ -252,10 +250,10 @@ CHECKS = (
         conditions=conditions,
         observed=winning,
         satisfied=examples(
-            *_cells(sure_least=_constant(0.045), sure_most=_constant(0.05), others=_rare(0.01))
+            *_cells(winner_least=_constant(0.045), winner_most=_constant(0.05), others=_rare(0.01))
         ),
         violated=examples(
-            *_cells(sure_least=_constant(0.045), sure_most=_constant(0.05), others=_constant(0.01))
+            *_cells(winner_least=_constant(0.045), winner_most=_constant(0.05), others=_constant(0.01))
         ),
         controls=(_LOW_THRESHOLDS,),
         reading=f"{TIMES} {ALONE} From T_a to T_b: the fastest other coordinate over the slowest winner, one "

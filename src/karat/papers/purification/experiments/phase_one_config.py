@@ -48,7 +48,7 @@ class PhaseConfig:
     c0: Positive = 0.35
     sure: Count = 12
     wrong: Count = 4
-    typical: Count = 8
+    typical: Count = 6
     large_rate: Positive = 0.1
     small_rate: Positive = 0.08
     small_spread: Annotated[float, Gt(1)] = 1.5
@@ -62,7 +62,7 @@ class PhaseConfig:
     grown: Positive = 2.0
     stretch: Annotated[float, Gt(1)] = 1.2
     substeps: Count = 8
-    n: Count = 400
+    n: Count = 250
     n_test: Steps = 2000
 
     @property
@@ -106,6 +106,8 @@ class PhaseConfig:
         return Times(T_a=math.log(self.d) ** 2.5, T_b=self.d / self.k, T_e=late, T_c=late, T_g=late)
 
 
+_NO_WINNER = Undefined("no sampled neuron is a sure winner at this stop")
+_TOO_EARLY = Undefined("neurons whose feature is off may still be awake")
 _NONE_GROWN = Undefined("no winner has grown enough at this stop")
 
 
@@ -120,16 +122,20 @@ class PhaseResult:
         passed: growth of the threshold so far, in units of sigma_0.
         threshold: b over sigma_0.
         sure_kept: share of the first sure winners that still are.
-        sure_least: smallest growth of the first sure winners, in the direction of their features.
-        sure_most: largest growth of them.
+        looked_at: share of the sampled neurons in S_ept before T_a, in S_ept+ from then on; if there are any,
+            everything up to `rest` is of these alone.
+        sure_least: smallest growth of a neuron that is a sure winner at the stop.
+        sure_most: largest growth of one.
+        winner_least: smallest growth of the first sure winners.
+        winner_most: largest growth of them.
         lead_least: smallest leading coordinate of the first sure winners over b.
         lead_most: largest leading coordinate of them over b.
         largest: largest |growth| of any coordinate of any neuron.
         others: largest |growth| of a coordinate that is no potential winner.
         awake: largest probability of one half of a pair to be awake.
-        beyond: largest probability of a projection beyond b/10.
-        printed_beyond: largest probability of one beyond the printed level (c2/10 c1) b.
-        tail: largest probability of a projection beyond sigma_w.
+        beyond: largest certified bound on the probability of a projection beyond b/10.
+        printed_beyond: largest probability of one beyond the printed level (c2/10 c1) b, on sampled inputs.
+        tail: largest certified bound on that of one beyond sigma_w.
         edge: largest :math:`|E[y \varphi]|` at the edge of a half, which noise growth is in proportion to.
         ept: share of neurons in S_ept.
         ept_plus: share in S_ept+.
@@ -139,7 +145,7 @@ class PhaseResult:
         counted: most neurons of a whole net that one input brings beyond b/10.
         spread: largest deviation of a grown winner's growth from the common one, over it.
         grown: how many winners have grown.
-        accuracy: of a net with one sure winner per feature, from T_a on.
+        accuracy: of a net with one sure winner per feature, once all others are asleep.
         output: largest |f| of that net, in units of sigma_0.
     """
 
@@ -149,8 +155,11 @@ class PhaseResult:
     passed: list[float]
     threshold: list[float]
     sure_kept: list[float]
-    sure_least: list[float]
-    sure_most: list[float]
+    looked_at: list[float]
+    sure_least: Annotated[list[float], _NO_WINNER]
+    sure_most: Annotated[list[float], _NO_WINNER]
+    winner_least: list[float]
+    winner_most: list[float]
     lead_least: list[float]
     lead_most: list[float]
     largest: list[float]
@@ -168,5 +177,5 @@ class PhaseResult:
     counted: list[float]
     spread: Annotated[list[float], _NONE_GROWN]
     grown: list[int]
-    accuracy: Annotated[list[float], Undefined("before T_a sleeping neurons still speak")]
-    output: Annotated[list[float], Undefined("before T_a sleeping neurons still speak")]
+    accuracy: Annotated[list[float], _TOO_EARLY]
+    output: Annotated[list[float], _TOO_EARLY]
