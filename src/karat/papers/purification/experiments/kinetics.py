@@ -147,7 +147,7 @@ def errors(net: OddTwoLayer, test: Samples, judged: Samples) -> dict[str, float]
         judged: the same points with the labels by which answers are judged.
     """
     classifier = TiesToPlus(OddClassifier(net))
-    slope = -Logistic().derivative(test.y * OddClassifier(net)(test.x)).double().mean()
+    slope = -Logistic().derivative(test.y * net(test.x)).double().mean()
     return {"slope": float(slope), "error": share(classifier.margin(judged.x, judged.y) <= 0)}
 
 
