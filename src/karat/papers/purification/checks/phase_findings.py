@@ -23,8 +23,12 @@ HALF = 0.45
 """A coordinate just above b is awake on every other code of size one; a tenth is left to sampling error."""
 
 
-def _sizes(every: Sequence[PhaseRun]) -> list[PhaseRun]:
-    """The runs over d, one sparsity each: those with the most common speed of the bias."""
+def sizes(every: Sequence[PhaseRun]) -> list[PhaseRun]:
+    """The runs over d, one sparsity each: those with the most common speed of the bias.
+
+    Args:
+        every: all of an experiment.
+    """
     shares = [run.config.bias_share for run in every if run.config.k != COUPLED["k"]]
     if not shares:
         raise Undecided("no run of the setting that is judged has finished")
@@ -42,7 +46,7 @@ def _late(run: PhaseRun, curve: Curve) -> list[float]:
 def _over_d(
     every: Sequence[PhaseRun], value: Callable[[PhaseRun], float]
 ) -> tuple[list[float], list[list[float]]]:
-    return curves(_sizes(every), lambda run: float(run.config.d), value)
+    return curves(sizes(every), lambda run: float(run.config.d), value)
 
 
 def _means(table: Sequence[Sequence[float]]) -> str:
@@ -79,7 +83,7 @@ def winner_growth(every: Sequence[PhaseRun]) -> Finding:
     """
     d, most = _over_d(every, lambda run: np.nanmax(run.result.sure_most) / run.result.explicit)
     _, last = _over_d(every, lambda run: run.result.sure_least[-1] / run.result.explicit)
-    runs = _sizes(every)
+    runs = sizes(every)
     least = [float(np.nanmin(run.result.sure_least)) / run.result.explicit for run in runs]
     explicit = np.mean([run.result.explicit for run in runs])
     return noted(
@@ -137,12 +141,19 @@ def slower(every: Sequence[PhaseRun]) -> Finding:
         winners = min(_late(run, lambda r: r.winner_least))
         return max(_late(run, lambda r: r.others)) / winners / _unit(run)
 
+    d, least = _over_d(every, lambda run: min(_late(run, lambda r: r.winner_least)))
+    _, most = _over_d(every, lambda run: max(_late(run, lambda r: r.winner_most)))
     linear = [
         min(_late(run, lambda r: r.winner_least)) / max(_late(run, lambda r: r.winner_most))
-        for run in _sizes(every)
+        for run in sizes(every)
     ]
     return noted(
-        all_of(_constant_one(every, ratio), bound(linear, "at least", 0.8, RATIO)),
+        all_of(
+            _constant_one(every, ratio),
+            bound(linear, "at least", 0.8, RATIO),
+            one_constant(d, least, "at least", SPARSITY),
+            one_constant(d, most, "at most", SPARSITY),
+        ),
         f"Slowest over fastest winner between T_a and T_b: {np.mean(linear):.3f}.",
     )
 
@@ -196,7 +207,7 @@ def awake(every: Sequence[PhaseRun]) -> Finding:
     Args:
         every: all of an experiment.
     """
-    rest = [run.result.rest[-1] for run in _sizes(every)]
+    rest = [run.result.rest[-1] for run in sizes(every)]
     return noted(
         all_of(
             _constant_one(every, lambda run: run.result.counted[-1] / (run.config.k * run.config.rule.xi2)),
@@ -242,11 +253,11 @@ def chance(every: Sequence[PhaseRun]) -> Finding:
         for passed, value in zip(run.result.passed, run.result.accuracy, strict=True)
         if not math.isnan(value)
     )
-    other = [np.nanmax(run.result.accuracy) for run in _sizes(every)]
+    other = [np.nanmax(run.result.accuracy) for run in sizes(every)]
     return noted(
         bound(distance, "at most", 0.1, Unit("distance of the accuracy from 1/2", 0.0, 0.5)),
         f"One sure winner per feature, bias speed {runs[0].config.bias_share:g} of a winner's: accuracy "
-        f"{early:.3f} already at {begin:.2g} T_b. With {_sizes(every)[0].config.bias_share:g} it reaches "
+        f"{early:.3f} already at {begin:.2g} T_b. With {sizes(every)[0].config.bias_share:g} it reaches "
         f"{max(other):.3f}.",
     )
 

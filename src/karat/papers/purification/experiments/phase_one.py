@@ -1,5 +1,7 @@
 """The lottery's first phase inside its own regime: how fast winners and others grow, up to T_b."""
 
+from typing import Any
+
 import torch
 
 from karat.papers.purification.experiments.first_phase import Phase, clock, draw_inputs
@@ -10,7 +12,7 @@ from karat.study.experiment import Experiment, Preset
 PROOF_SHARE = 0.05
 """Speed of the bias over that of winners in the proof of Theorem C.1, C against 20 C."""
 
-COUPLED = {"d": 1_000_000, "k": 16, "bias_share": 0.35, "sure": 6, "wrong": 1, "typical": 2}
+COUPLED: dict[str, Any] = {"d": 1_000_000, "k": 16, "bias_share": 0.35, "sure": 6, "wrong": 1, "typical": 2}
 """A setting in which winners pass 2 sqrt(k) b inside the first phase while every neuron stays in S_ept+."""
 
 
@@ -18,7 +20,7 @@ def run(config: PhaseConfig, generator: torch.Generator) -> PhaseResult:
     """Train single neurons up to T_b; at every stop measure growth, probabilities and sets."""
     phase = Phase(config, generator)
     ends, stops = clock(config)
-    rows = []
+    rows: list[dict[str, Any]] = []
     for end in (0.0, *ends):
         if end:
             phase.advance(end)
