@@ -36,9 +36,9 @@ CHECKS = (
         violated=examples(_cell(0.1)),
         controls=(
             Control(
-                name="errors against a coin",
+                name="errors against turned labels",
                 removes="labels",
-                settings={"step_labels": "random"},
+                settings={"step_labels": "turned"},
                 cheap={"batch": 256, "n_test": 1000, "d": 50, "k": 7},
                 why="Wrong answers by labels that the loss does not know are not bounded by its slope.",
             ),

@@ -127,9 +127,9 @@ _ASLEEP = Control(
     why="A winner below sqrt(k) b sleeps on small codes, and grows slower than one awake on all.",
 )
 _SLOW_BIAS = Control(
-    name="slower bias",
+    name="slow bias",
     removes="structure",
-    settings={"bias_share": 0.02},
+    settings={"bias_share": 0.1},
     cheap={**CHEAP, "d": 100_000, "k": 41},
     why="The slower the bias, the earlier small codes wake the winners, and the net knows the labels.",
 )
