@@ -113,6 +113,18 @@ class SparseCode:
             generator: of the draw.
             dtype: of the tensors.
         """
+        support, values = self.nonzero(n, generator=generator)
+        z = torch.zeros(n * self.D, dtype=dtype)
+        z[support] = values.to(dtype)
+        return z.reshape(n, self.D)
+
+    def nonzero(self, n: int, *, generator: torch.Generator) -> tuple[Tensor, Tensor]:
+        """Draw the codes that are on, as positions in the flattened (n, D) codes and float64 values.
+
+        Args:
+            n: how many codes of length D; D may be far larger than what fits into memory n times.
+            generator: of the draw.
+        """
         edges = self.probability.cumsum(0)
         support = self._support(n * self.D, float(edges[-1]), generator)
         draws = torch.rand(3, len(support), generator=generator, dtype=torch.float64)
@@ -120,9 +132,7 @@ class SparseCode:
         level = torch.searchsorted(edges, edges[-1] * draws[2], right=True).clamp_(max=len(edges) - 1)
         spread = torch.where(level == 1, 1 + (self.small_spread - 1) * draws[0], 1.0)
         sign = torch.where(draws[1] < 0.5, -1.0, 1.0)
-        z = torch.zeros(n * self.D, dtype=dtype)
-        z[support] = (sign * spread * self.size[level]).to(dtype)
-        return z.reshape(n, self.D)
+        return support, sign * spread * self.size[level]
 
     @staticmethod
     def _support(count: int, rate: float, generator: torch.Generator) -> Tensor:

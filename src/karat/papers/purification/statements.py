@@ -40,6 +40,8 @@ sec1.principle | Sec 1 | 83 | qualitative
   Feature purification in angles, with c = o(1) and C = 1 - o(1): theta(w0, w) <= c, theta(w, w') >= C and
   theta(w_i, w_j) <= c for most neurons and pairs.
   uses: purification.thm5.1a, purification.thm5.3c
+sec4.slope | Sec 4 | 247 | lower
+  The mean slope of the loss bounds the clean error: E[loss'] >= Omega(P[y != sign(f)]), with constant 1/2.
 thm5.1a | Thm 5.1(a) | 329 | qualitative
   Clean training leaves initialisation and spreads out: sum<w, w0>^2/sum|w|^2|w0|^2 = o(1) and sum_ij<w_i,
   w_j>^2/(sum|w|^2)^2 = o(1).
@@ -140,6 +142,18 @@ sec6.kinetics | Sec 6.1 | 466 | rate
   uses: purification.lemC.8, purification.lemC.10
 sec6.chance | Sec 6.1 | 450 | qualitative
   Clean accuracy stays around 50% until the lottery is decided, t <= T_b ~ d^2 init_scale/(k lr).
+sec6.flat | Sec 6.1 | 450 | qualitative
+  Until the lottery is decided the loss is not minimised yet: loss' = 1/2 up to 1/poly(d) on every input, for
+  t <= T_b, even where the sign of the output is right.
+  origin: karat
+  supersedes: purification.sec6.chance
+lemC.4b | Lem C.4(b) | 815 | upper
+  Pre-activation size: for a neuron in S_ept+, <w_i, x> without one feature exceeds lambda sigma_w with
+  probability exp(-Omega(lambda log d)) + exp(-Omega(lambda^2 log d)) + O(k/d) at most.
+lemC.7 | Lem C.7 | 970 | upper
+  Activation probability: once S_ept+ = [m], |<w_i, x>| and the noise exceed a small share of b with
+  probability Gamma_t = O(k/d) only.
+  uses: purification.lemC.4b
 lemC.8 | Lem C.8 | 1012 | rate
   Signal growth: for a sure winner i of feature j, E[y 1[<w_i, x> + rho_i >= b] z_j] is of order 1/d.
 lemC.9 | Lem C.9 | 1068 | upper
@@ -148,11 +162,16 @@ lemC.9 | Lem C.9 | 1068 | upper
 lemC.10 | Lem C.10 | 1076 | upper
   Non-signal growth: a coordinate that is not a potential winner grows slower by the activation probability
   times a power of log d.
+  uses: purification.lemC.7
+lemC.11 | Lem C.11 | 1092 | upper
+  Noise growth: input noise moves a coordinate by |E[y 1[<w_i, x> + rho_i >= b] <xi, M_j>]| = O(Gamma_t
+  sigma_x^2 |<w_i, M_j>|/(d sigma_rho)) at most.
+  uses: purification.lemC.7
 lemC.18 | Lem C.18 | 1374 | tight
   All winners of feature j grow at the same rate E[y loss' z_j], up to O(k^1.5/d^2).
 lemC.19 | Lem C.19 | 1393 | upper
   Once every neuron is nearly a singleton, at most O(k) neurons (up to d^c) have |<w_i, x>| >= b/10 on an
-  input.
+  input, and without potential winners' features no neuron has.
 lemH.1 | Lem H.1 | 2804 | lower
   Small balls: for every subset Lambda of the codes and every r, P(|sum_Lambda w_star_j z_j - r| <= t) is
   O(t + 1/sqrt(k)) sqrt(d/|Lambda|); with r = 0 and |Lambda| of order d it is at least Omega(t) -

@@ -1,4 +1,4 @@
-"""Growth during training: winners against the rest, chance accuracy, and how many neurons an input wakes."""
+"""Growth during training at finite size: winners against the rest, accuracy, and how steep the loss is."""
 
 import math
 from dataclasses import dataclass
@@ -16,20 +16,14 @@ from karat.papers.purification.experiments.net_measures import require_awake, sh
 from karat.papers.purification.experiments.odd_net_config import OddNetConfig
 from karat.papers.purification.experiments.step_labels import StepConfig
 from karat.papers.purification.experiments.ties import TiesToPlus
-from karat.probes.activity import near_threshold_count
 from karat.probes.live_rows import grown_neurons
-from karat.probes.lottery import ordinary_neurons, tickets
+from karat.probes.lottery import tickets
 from karat.study.experiment import Experiment, Preset
 from karat.study.result import Undefined
 from karat.training.odd import OddClassifier, forward
 
 SHARES = (0.1, 0.3, 0.5, 0.75, 1.0)
 """Stops after the lottery, in shares of the steps."""
-
-EARLY = {"d": 400, "k": 19, "clean_steps": 2}
-"""A setting of the first phase alone: with the others it shows whether constants depend on the size."""
-
-_NO_SURE = Undefined("no coordinate is a sure winner at this step")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,16 +37,9 @@ class KineticsResult:
         threshold: the paper's b.
         accuracy: clean accuracy.
         winner_growth: mean growth of the coordinates on which live neurons end.
-        sure_growth: mean growth of sure winners.
-        sure_growth_low: what 90% of sure winners exceed.
         loser_growth: root mean square growth of coordinates that are no potential winners.
-        largest_growth: largest growth of any coordinate.
-        most_possible: its trivial limit :math:`d \, E |z_j| / 2`.
-        gate: mean activation probability.
-        ept: share of neurons in the set S_ept.
-        coupling_spread: mean deviation of grown winners from their common growth, relative.
-        grown: number of winners that have grown beyond :math:`2 \sqrt k b`.
-        awake_count: mean number of neurons that an input brings near the threshold.
+        slope: mean of loss' on test points.
+        error: share of the test points, with the labels of the step, that the net gets wrong.
     """
 
     wake_rate: float
@@ -61,16 +48,9 @@ class KineticsResult:
     threshold: list[float]
     accuracy: list[float]
     winner_growth: Annotated[list[float], Undefined("no live neuron ends on one feature")]
-    sure_growth: Annotated[list[float], _NO_SURE]
-    sure_growth_low: Annotated[list[float], _NO_SURE]
     loser_growth: list[float]
-    largest_growth: list[float]
-    most_possible: list[float]
-    gate: list[float]
-    ept: list[float]
-    coupling_spread: Annotated[list[float], Undefined("no winner has grown beyond the threshold yet")]
-    grown: list[float]
-    awake_count: list[float]
+    slope: list[float]
+    error: list[float]
 
 
 def run(config: StepConfig, generator: torch.Generator) -> KineticsResult:
@@ -90,10 +70,10 @@ def run(config: StepConfig, generator: torch.Generator) -> KineticsResult:
     if config.clean_steps > config.step_at(config.phases().T_e):  # before, all nets sleep on most inputs
         require_awake(last, test.x, config.clean_steps)
     sample = model.sample(4 * config.n_test, generator=for_growth, dtype=torch.float32)
-    sample = config.labelled(sample, for_growth)
+    judged = config.labelled(test, for_growth)
     # Winners are known only at the end: the nets are kept and measured afterwards.
     winners = _winners(model, last)
-    rows = [growth(config, model, net, sample, test, winners) for net in nets]
+    rows = [growth(config, model, net, sample, test, winners) | errors(net, test, judged) for net in nets]
     return KineticsResult(
         wake_rate=mixture_ratio(model.code.expected_support, config.d),
         steps=stops,
@@ -139,38 +119,36 @@ def growth(
     Reading: the lemmas speak of one indicator; by the symmetry x -> -x it is half of the pair's gate.
     """
     assert sample.z is not None
-    f, gates = forward(net, sample.x)
+    _, gates = forward(net, sample.x)
     signed = sample.z * model.w_star.sign().float()
     weight = sample.y / len(sample) * config.d / 2
     mean_growth = gates.weight_gradient(signed, weight)
     weight[1::2] *= -1
     # Half the difference of the estimates from even and from odd points: sampling noise alone.
     noise = gates.weight_gradient(signed, weight)
-    loss_slope = -Logistic().derivative(sample.y * f) * sample.y
-    pair_growth = gates.weight_gradient(signed, loss_slope / len(sample)) * config.d
     coordinates = net.W @ model.M.float() * model.w_star.sign().float()
     sets = tickets(coordinates, torch.ones(config.d), -float(net.b), config.ticket_rule())
     lost = ~sets.potential
-    common = (loss_slope.unsqueeze(1) * signed).mean(dim=0) * config.d
-    grown = winners & (coordinates >= 2 * math.sqrt(config.k) * -float(net.b))
-    spread = (pair_growth - common)[grown].abs().mean() / common.mean() if bool(grown.any()) else math.nan
-    some_sure = bool(sets.sure.any())
     return {
         "threshold": -float(net.b),
         "accuracy": share(TiesToPlus(OddClassifier(net)).margin(test.x, test.y) > 0),
         "winner_growth": float(mean_growth[winners].mean()) if bool(winners.any()) else math.nan,
-        "sure_growth": float(mean_growth[sets.sure].mean()) if some_sure else math.nan,
-        "sure_growth_low": float(mean_growth[sets.sure].quantile(0.1)) if some_sure else math.nan,
         # The product of two independent halves is free of the sampling noise that |mean_growth| is full of.
         "loser_growth": max(0.0, float((mean_growth[lost] ** 2 - noise[lost] ** 2).mean())) ** 0.5,
-        "largest_growth": float(mean_growth.abs().max()),
-        "most_possible": float(sample.z.abs().mean(dim=0).max()) * config.d / 2,
-        "gate": float(gates.value.mean()),
-        "ept": float(ordinary_neurons(coordinates, -float(net.b), config.ticket_rule()).ept.float().mean()),
-        "coupling_spread": float(spread),
-        "grown": float(grown.sum()),
-        "awake_count": float(near_threshold_count(net, test.x).double().mean()),
     }
+
+
+def errors(net: OddTwoLayer, test: Samples, judged: Samples) -> dict[str, float]:
+    r"""The slope :math:`\ell' = \sigma(-y f)` of the loss, and the share of wrong answers.
+
+    Args:
+        net: at one stop.
+        test: points of the slope.
+        judged: the same points with the labels by which answers are judged.
+    """
+    classifier = TiesToPlus(OddClassifier(net))
+    slope = -Logistic().derivative(test.y * net(test.x)).double().mean()
+    return {"slope": float(slope), "error": share(classifier.margin(judged.x, judged.y) <= 0)}
 
 
 KINETICS = Experiment(
@@ -180,24 +158,16 @@ KINETICS = Experiment(
     presets={
         "tiny": Preset(
             config=StepConfig(d=40, k=6, batch=512, clean_steps=150, n_test=300),
-            points=({"d": 24, "k": 4}, {"d": 32, "k": 5}, {"d": 40, "k": 6}),
             seeds=2,
             cell_seconds=0.6,
         ),
         "quick": Preset(
             config=StepConfig(d=200, k=14, batch=1024),
-            points=({"d": 50, "k": 7}, {"d": 100, "k": 9}, {"d": 200, "k": 14}, EARLY),
             seeds=3,
             cell_seconds=3,
         ),
         "full": Preset(
             config=StepConfig(d=200, k=14),
-            points=(
-                {"d": 50, "k": 7, "batch": 1024},
-                {"d": 100, "k": 9, "batch": 1024},
-                {"d": 200, "k": 14},
-                {"d": 400, "k": 19, "batch": 4096},
-            ),
             seeds=10,
             cell_seconds=60,
         ),

@@ -42,11 +42,11 @@ class StepConfig(OddNetConfig):
     """Data, start and training, and the labels of the steps that are taken apart.
 
     Args:
-        step_labels: "random" takes the labels of these steps from a coin while training itself sees the true
-            ones; "reversed" turns the labels of both round.
+        step_labels: "random" takes the labels of these steps from a coin and "turned" has all of them wrong
+            while training itself sees the true ones; "reversed" turns the labels of both round.
     """
 
-    step_labels: Literal["true", "random", "reversed"] = "true"
+    step_labels: Literal["true", "random", "turned", "reversed"] = "true"
 
     def batches(self, model: SparseCoding, generator: torch.Generator) -> FreshBatches:
         """Fresh points at every step, with the labels that training sees."""
@@ -62,7 +62,7 @@ class StepConfig(OddNetConfig):
         """
         if self.step_labels == "true":
             return samples
-        if self.step_labels == "reversed":
+        if self.step_labels in ("turned", "reversed"):
             return replace(samples, y=-samples.y, flipped=~samples.flipped)
         coin = (torch.randint(2, (len(samples),), generator=generator) * 2 - 1).to(samples.y)
         return replace(samples, y=coin, flipped=coin != samples.y_clean)
