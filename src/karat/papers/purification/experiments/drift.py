@@ -128,7 +128,7 @@ def run(config: StepConfig, generator: torch.Generator) -> DriftResult:
         reach=float(torch.linalg.vector_norm(last.W, dim=1).max() * torch.linalg.vector_norm(dense)),
         noise_allowed=config.k**2 * config.sigma_x**2 / math.sqrt(config.d),
         lambda_=config.scaled_decay / config.d,
-        points=_points(drifts[-1], grown_neurons(nets[-1].W)),
+        points=_points(drifts[-1], grown_neurons(nets[-1].W, -float(nets[-1].b))),
     )
 
 
