@@ -3,7 +3,8 @@
 In the lottery of the theory a few neurons grow and most stay near their start, so a row is measured against
 the threshold that it has to reach. The longest row would be no measure: a hub is many times longer than any
 winner, and who is live must not depend on it. In an image net weight decay shrinks a few unused filters and
-most are alive, so a row is measured against the median one. Means over all rows would be means over directions that are noise.
+most are alive, so a row is measured against the median one. Means over all
+rows would be means over directions that are noise.
 """
 
 import torch

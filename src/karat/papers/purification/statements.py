@@ -47,6 +47,11 @@ thm5.2 | Thm 5.2 | 347 | rate
   mean coefficient over all m d pairs is k/d up to d^(+-c), with |beta_ij| < k/d^(1-c) and |N_i| = 1 for
   Omega(d) neurons.
   uses: purification.thmC.2, purification.lemE.2
+thm5.2.hubs | Thm 5.2 | 347 | qualitative
+  Neurons of very many features, for which the theorem leaves no room: a row gamma M w_star wakes itself, and
+  outgrows the threshold b exactly from that gamma sqrt(E<w_star, z>^2)/b on at which half of
+  E[|<w_star, z>|; awake]/gamma is the relative speed of b; b itself drops out. Smaller rows stay asleep.
+  origin: karat
 thm5.3a | Thm 5.3(a) | 382 | qualitative
   After T_g ~ k^(2+c)/lr steps of adversarial training at tau <= k^-(0.5+c) the error under the training
   attack is o(1), whatever the attack.

@@ -1,17 +1,18 @@
-"""Rows along the dense direction, planted at the start: which of them become hubs?"""
+"""Rows along the dense direction, planted at the start: which of them become hubs?
+
+Planted rows show what random rows cannot: their size is chosen, so the prediction is made before training.
+"""
 
 import math
 from dataclasses import dataclass
 
 import torch
-from torch import Tensor
 
 from karat.core.ranges import Count, Positive, settings
 from karat.data import SparseCoding
-from karat.nets import OddTwoLayer
 from karat.papers.purification.bounds_hubs import self_waking_ratio
 from karat.papers.purification.experiments.draws import split
-from karat.papers.purification.experiments.net_measures import HUB, require_awake
+from karat.papers.purification.experiments.net_measures import require_awake
 from karat.papers.purification.experiments.odd_net_config import OddNetConfig
 from karat.probes.activity import activation_rate
 from karat.probes.dense_mixture import split_mixture
@@ -38,29 +39,23 @@ class HubsConfig(OddNetConfig):
 
 @dataclass(frozen=True, kw_only=True)
 class HubsResult:
-    r"""What became of the planted rows, and the hubs among the random ones.
+    r"""What became of the planted rows.
 
     Args:
         predicted_ratio: from which :math:`\gamma \sqrt V / b` on a row along the dense direction grows ahead.
         planted: ratios of the planted rows at the start.
         grown: their ratios after clean training.
         rates: shares of inputs on which they then wake.
-        hubs: number of random rows that end with more than `HUB` own features.
-        live: number of live random rows.
-        hub_ratio: smallest ratio of a hub at the end, 0 without hubs.
-        ordinary_ratio: largest ratio of another live row.
-        crowding: :math:`N^{1.5} / d` with the expected support N.
+        own: numbers of their own features.
+        ordinary_rate: median share of inputs on which a live random row then wakes.
     """
 
     predicted_ratio: float
     planted: list[float]
     grown: list[float]
     rates: list[float]
-    hubs: int
-    live: int
-    hub_ratio: float
-    ordinary_ratio: float
-    crowding: float
+    own: list[int]
+    ordinary_rate: float
 
 
 def run(config: HubsConfig, generator: torch.Generator) -> HubsResult:
@@ -77,22 +72,16 @@ def run(config: HubsConfig, generator: torch.Generator) -> HubsResult:
     net, _ = config.train_clean(start.replace(W=torch.cat([start.W, rows])), model, for_clean)
     require_awake(net, test.x, config.clean_steps)
 
-    def ratio(W: Tensor) -> Tensor:
-        return W @ direction / direction.square().sum() * root / -float(net.b)
-
-    random, planted = net.replace(W=net.W[: config.m]), net.W[config.m :]
-    hub, live = _hubs(model, random)
-    ratios = ratio(random.W)
+    random, planted = (net.replace(W=rows) for rows in (net.W[: config.m], net.W[config.m :]))
+    live = grown_neurons(random.W, -float(net.b))
+    ratios = planted.W @ direction / direction.square().sum() * root / -float(net.b)
     return HubsResult(
         predicted_ratio=predicted,
         planted=[float(predicted * factor) for factor in PLANTED],
-        grown=[float(v) for v in ratio(planted)],
-        rates=[float(v) for v in activation_rate(net.replace(W=planted), test.x)],
-        hubs=int(hub.sum()),
-        live=int(live.sum()),
-        hub_ratio=float(ratios[hub].min()) if bool(hub.any()) else 0.0,
-        ordinary_ratio=float(ratios[live & ~hub].max()),
-        crowding=model.code.expected_support**1.5 / config.d,
+        grown=[float(v) for v in ratios],
+        rates=[float(v) for v in activation_rate(planted, test.x)],
+        own=split_mixture(planted.W, model.M, model.w_star).own_count.tolist(),
+        ordinary_rate=float(activation_rate(random, test.x)[live].median()) if bool(live.any()) else 0.0,
     )
 
 
@@ -104,12 +93,6 @@ def _prediction(config: HubsConfig, model: SparseCoding, generator: torch.Genera
     return self_waking_ratio(
         scores.numpy(), gains.numpy(), config.fast, root_variance=math.sqrt(model.score_variance)
     )
-
-
-def _hubs(model: SparseCoding, net: OddTwoLayer) -> tuple[Tensor, Tensor]:
-    """(m,) bool each: the hubs, and all live neurons."""
-    live = grown_neurons(net.W, -float(net.b))
-    return live & (split_mixture(net.W, model.M, model.w_star).own_count > HUB), live
 
 
 BASE = HubsConfig(d=100, k=9, batch=1024, n_test=1000)
