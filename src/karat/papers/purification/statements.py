@@ -42,6 +42,10 @@ thm5.1c | Thm 5.1(c) | 337 | qualitative
   The clean net errs on a share 1 - o(1) of the inputs moved by -tau y M w_star/|M w_star|_2, a direction
   that does not depend on the net, for every tau >= k^-(0.5 + 10c).
   uses: purification.lemE.2
+thm5.1c.time | Thm 5.1(c) | 337 | qualitative
+  The clean net errs on a share 1 - o(1) of the inputs moved along -y M w_star at every time t in [T_c, T_f],
+  however long clean training lasts.
+  uses: purification.lemE.2
 thm5.2 | Thm 5.2 | 347 | rate
   Every clean-trained neuron is |N_i| = O(1) pure features plus a mixture sum_j beta_ij w_star_j M_j whose
   mean coefficient over all m d pairs is k/d up to d^(+-c), with |beta_ij| < k/d^(1-c) and |N_i| = 1 for
@@ -109,6 +113,11 @@ lemH.1 | Lem H.1 | 2804 | lower
 lemB.2 | Lem B.2 | 718 | qualitative
   Lottery at initialisation: every feature has at least d^(gamma c0/4) sure winners (the text prints d^(7
   c0/4)) and at most d^(2 gamma c0) potential winners, and every neuron leans on O(1) features only.
+lemB.2.size | Lem B.2 | 718 | tight
+  The number of sure winners that a feature expects falls with d before it grows: 4 log d of them, which all
+  features having one takes, are first expected at d ~ 10^96 for c0 = 1 and gamma = 0.1, and later for all
+  other constants that the lemma allows.
+  origin: karat
 thmC.1 | Thm C.1 | 778 | qualitative
   Phase I, t <= T_b: sure winners stay sure, no neuron becomes a potential winner later, every neuron has O(1)
   potential coordinates, and from T_a on the others are below sigma_w/log(d); at T_b all neurons are short.
@@ -126,6 +135,12 @@ sec5.purify | Sec 5.1 | 361 | qualitative
   Feature purification: clean training leaves a small dense mixture that makes the net fragile, adversarial
   training removes it and robustness returns.
   uses: purification.thm5.2, purification.thm5.3b, purification.thm5.3c
+sec5.purify.hubs | Sec 5.1 | 361 | qualitative
+  With more codes than Assumption 2.1 allows, k > d^0.499, clean nets are fragile, but by a few hubs and not
+  by the mixture of all others: deleting the hubs wins most of the robustness that adversarial training wins,
+  taking the mixture out of every other neuron little.
+  origin: karat
+  uses: purification.thm5.2.hubs
 sec5.density | Sec 5.1 | 398 | qualitative
   Adversarial perturbations are dense in the dictionary before adversarial training and sparse after it.
 sec6.tickets | Sec 6.1 | 456 | rate

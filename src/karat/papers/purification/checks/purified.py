@@ -21,7 +21,8 @@ from karat.papers.purification.experiments.l2 import L2, TwoTrainingsResult
 from karat.papers.purification.experiments.net_measures import HUB
 from karat.papers.purification.experiments.odd_net_config import OddNetConfig
 from karat.study.check import Check
-from karat.study.finding import ACCURACY, RATIO, Finding
+from karat.study.control import Control
+from karat.study.finding import ACCURACY, RATIO, SHARE, Finding
 from karat.study.judging import all_of, bound, noted
 from karat.study.run import Run, examples
 
@@ -57,6 +58,34 @@ def _purify(every: TwoTrainings) -> Finding:
         f"{mean(runs, lambda r: r.robust.ratio):.4f}, accuracy under attack "
         f"{mean(runs, lambda r: r.clean.pgd):.3f} -> {mean(runs, lambda r: r.robust.pgd):.3f} (pure features "
         f"{mean(runs, lambda r: r.pure.pgd):.3f}).",
+        f"The clean net after surgery, as accuracy / along M w* / under attack: {_surgery(runs)}.",
+    )
+
+
+def _hubs_carry_it(every: TwoTrainings) -> Finding:
+    """Where k exceeds the assumption: a fragile net, what its hubs carry, and what all other mixtures do."""
+    beyond = [run for run in every if run.config.k > run.config.d**0.499 and run.config.start == "random"]
+    runs = largest_standard(beyond or every)
+    return noted(
+        all_of(
+            bound(each(runs, lambda r: r.clean.pgd / r.clean.accuracy), "at most", 0.5, ACCURACY),
+            bound(
+                each(runs, lambda r: r.without_hubs.pgd - (r.clean.pgd + r.robust.pgd) / 2),
+                "at least",
+                0.0,
+                RATIO,
+            ),
+            bound(
+                each(runs, lambda r: r.without_mixture.pgd - (r.clean.pgd + r.robust.pgd) / 2),
+                "at most",
+                0.0,
+                RATIO,
+            ),
+            bound(each(runs, lambda r: r.hubs / (r.hubs + r.ordinary)), "at most", 0.1, SHARE),
+        ),
+        f"d = {runs[0].config.d}, k = {runs[0].config.k}: accuracy under attack "
+        f"{mean(runs, lambda r: r.clean.pgd):.2f}, after adversarial training "
+        f"{mean(runs, lambda r: r.robust.pgd):.2f}.",
         f"The clean net after surgery, as accuracy / along M w* / under attack: {_surgery(runs)}.",
     )
 
@@ -130,6 +159,19 @@ def _purified(
     return OddNetConfig(d=200, k=14), result
 
 
+def _fragile(without_hubs: float, without_mixture: float) -> tuple[OddNetConfig, TwoTrainingsResult]:
+    result = made_up(
+        TwoTrainingsResult,
+        clean={"accuracy": 0.9, "pgd": 0.2},
+        robust={"pgd": 0.7},
+        hubs=10,
+        ordinary=200,
+        without_hubs={"pgd": without_hubs},
+        without_mixture={"pgd": without_mixture},
+    )
+    return OddNetConfig(d=100, k=20), result
+
+
 CHECKS = (
     Check(
         claim_id="purification.sec5.purify",
@@ -145,6 +187,25 @@ CHECKS = (
         "taken by hand out of every live neuron with at most "
         f"{HUB} own features it wins at least half of that, and deleting the others, the hubs, wins no more.",
         headline=True,
+    ),
+    Check(
+        claim_id="purification.sec5.purify.hubs",
+        experiment=L2,
+        evaluate=_hubs_carry_it,
+        satisfied=examples(_fragile(0.6, 0.3)),
+        violated=examples(_fragile(0.3, 0.6)),
+        controls=(
+            Control(
+                name="pure features at the start",
+                removes="structure",
+                settings={"start": "pure", "decay": 0.05, "d": 100, "k": 20},
+                cheap={"n_attack": 100},
+                why="From w = M no neuron becomes a hub, so that there is none to delete.",
+            ),
+        ),
+        reading=f"A hub has more than {HUB} own features, and at most every tenth live neuron is one. "
+        "Carries: deleted by hand the net wins at least half of what adversarial training wins under attack; "
+        "cut down to their own features, all other live neurons together win less than half.",
     ),
     Check(
         claim_id="purification.sec5.density",

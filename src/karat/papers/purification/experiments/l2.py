@@ -266,9 +266,9 @@ L2 = Experiment(
         ),
         "quick": Preset(
             config=replace(RANDOM_START, n_attack=400),
-            points=({"d": 50, "k": 7, "batch": 512}, {"d": 100, "k": 9, "batch": 1024}, {"d": 200, "k": 14}),
+            points=({"d": 100, "k": 20, "batch": 1024}, {"d": 200, "k": 14}),
             seeds=3,
-            cell_seconds=6.5,
+            cell_seconds=8.5,
         ),
         "full": Preset(
             config=replace(RANDOM_START, n_certify=100, certify_domains=500),
