@@ -78,7 +78,8 @@ def log_sure_winners(log_d: float, c0: float, gamma: float, tail: str = "exact")
     one = 2 * math.exp(log_q((c1 - c2) * log_d))
     # The bare exponent exceeds one half near s = 0, where it is no probability.
     alone = second * math.log1p(-min(one, 0.5)) / one if one > 1e-12 else -second
-    return (1 + c0) * log_d + log_q((c1 + c2) * log_d) + alone
+    others = 1 - math.exp(-log_d)  # (d - 1)/d
+    return (1 + c0) * log_d + log_q((c1 + c2) * log_d) + others * alone
 
 
 def run(config: TailsConfig, generator: torch.Generator) -> TailsResult:

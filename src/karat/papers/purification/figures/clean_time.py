@@ -33,8 +33,8 @@ def draw_clean_time(runs: Runs[OddNetConfig, CleanTimeResult]) -> list[Picture]:
     moved.set_ylim(0, 1)
     mixture.set_ylim(bottom=0)
     start.set_ylim(0, 1)
-    finish(moved, x="time / $T_c$", y="accuracy", title="Along the universal direction")
-    finish(mixture, x="time / $T_c$", y="mean $\\beta_{ij}$ in $k/d$", title="Mixture", legend=False)
+    finish(moved, x="time / $T_c$", y="accuracy", title="Along the universal direction", legend=False)
+    finish(mixture, x="time / $T_c$", y="mean $\\beta_{ij}$ in $k/d$", title="Mixture")
     finish(start, x="time / $T_c$", y="alignment with the start", title="Leaving the start", legend=False)
     caption = (
         f"Clean training from random weights, {len(by_setting(runs)[0])} seeds. Dashed: T_c, from which on "
@@ -65,6 +65,7 @@ def draw_tails(runs: Runs[TailsConfig, TailsResult]) -> list[Picture]:
     finish(
         ax, x="$\\log_{10} d$", y="$\\log_{10}$ of the expected number", title="Sure winners of one feature"
     )
+    ax.legend(frameon=False, fontsize=8, loc="center left", bbox_to_anchor=(1.0, 0.5))
     caption = (
         "Expected number of sure winners of one feature at a random start with m = d^(1 + c0) neurons, by "
         "exact Gaussian tails. Dashed: what each feature must expect for all of them to have one."

@@ -90,12 +90,13 @@ def signature(run: TwoTrainingsRun) -> Figure:
     return figure
 
 
-def draw_surgery(ax: Axes, runs: Sequence[TwoTrainingsRun]) -> None:
+def draw_surgery(ax: Axes, runs: Sequence[TwoTrainingsRun], *, legend_at: float = -0.14) -> None:
     """Accuracies of the clean net without some of its parts, and of the robust net beside it.
 
     Args:
         ax: to draw on.
         runs: of one setting; means over them are shown.
+        legend_at: upper end of the legend, in heights of the panel.
     """
     kinds = (
         ("clean net", lambda r: r.whole),
@@ -118,7 +119,7 @@ def draw_surgery(ax: Axes, runs: Sequence[TwoTrainingsRun]) -> None:
     finish(ax, x="accuracy", y="", legend=False)
     text = f"{hubs:.0f} hubs, {ordinary:.0f} other live neurons"
     ax.text(0, 1.02, text, transform=ax.transAxes, fontsize=9.5, color=INK)
-    ax.legend(frameon=False, fontsize=8, ncols=3, loc="upper center", bbox_to_anchor=(0.5, -0.14))
+    ax.legend(frameon=False, fontsize=8, ncols=3, loc="upper center", bbox_to_anchor=(0.4, legend_at))
 
 
 def scatter_neurons(ax: Axes, run: TwoTrainingsRun, stage: Stage) -> PathCollection:

@@ -33,7 +33,8 @@ def draw_two_trainings(runs: Runs[OddNetConfig, TwoTrainingsResult]) -> list[Pic
 def _neurons(run: TwoTrainingsRun, note: str) -> Picture:
     """Every live neuron as a point: pure part to the right, component of its mixture along M w* upwards."""
     caption = (
-        f"Every point is a live neuron of one net (seed {run.seed}), {len(run.result.clean.pure)} of them. "
+        f"Every point is a live neuron of one net (seed {run.seed}), {len(run.result.clean.pure)} of "
+        f"{run.result.hubs + run.result.ordinary} that are live after clean training or become so. "
         "Right: length of its few own features. Up: component of the rest along the dense direction M w*, "
         "the direction of the universal attack. Colour: the share of the former in the squared length of "
         "both, in karat. Crosses: hubs that lean on more than ten features; those off the panel are counted "
@@ -49,7 +50,7 @@ def _details(runs: Sequence[TwoTrainingsRun], note: str) -> Picture:
     figure, (coefficients, perturbation, hubs) = new_figure(3, width=3.4)
     _draw_histogram(coefficients, runs)
     _draw_perturbation(perturbation, runs[0].result)
-    draw_surgery(hubs, runs)
+    draw_surgery(hubs, runs, legend_at=-0.3)
     hubs.set_title("Surgery on the clean net", loc="left", fontsize=10, color=INK, pad=18)
     caption = (
         "Left: mixture coefficients beta_ij over alpha_i up to 0.1, all seeds; after clean training "
