@@ -142,14 +142,14 @@ CLEAN_TIME = Experiment(
             cell_seconds=0.3,
         ),
         "quick": Preset(
-            config=replace(RANDOM_START, batch=1024, clean_steps=660),
+            config=replace(RANDOM_START, batch=1024, clean_steps=500),
             points=(
                 {"d": 50, "k": 7, "batch": 256},
                 {"d": 100, "k": 9, "batch": 512},
                 {"d": 200, "k": 14, "batch": 1024},
             ),
             seeds=3,
-            cell_seconds=2.8,
+            cell_seconds=2.2,
         ),
         "full": Preset(
             config=replace(RANDOM_START, clean_steps=3000),

@@ -113,10 +113,9 @@ HUBS = Experiment(
                 {"d": 50, "k": 7, "batch": 512},
                 {"d": 50, "k": 15, "batch": 512},
                 {"d": 100, "k": 9},
-                {"d": 100, "k": 20},
             ),
             seeds=3,
-            cell_seconds=1.7,
+            cell_seconds=1,
         ),
         "full": Preset(
             config=BASE,
