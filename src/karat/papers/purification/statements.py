@@ -80,9 +80,9 @@ thm5.4 | Thm 5.4 | 409 | qualitative
 thm5.6 | Thm 5.6 | 434 | lower
   With M = I and sigma_x = 0 every NTK predictor with m <= d^C neurons has l_inf robust error >= (1 -
   o(1))/2 already at radius k^-100 (the text prints k^-1.00).
-thm5.6.scaled | Thm 5.6 | 434 | rate
-  The l_inf radius at which the robust error is one half falls with d faster for the adversarially trained
-  tangent kernel than for the net that is trained from pure features.
+thm5.6.scaled | Thm 5.6 | 434 | qualitative
+  Trained to the optimum of its convex problem, the tangent kernel with random gates reaches the robust error
+  one half at less than half the l_inf radius of the net that is trained from pure features.
   origin: karat
 cor5.7 | Cor 5.7 | 442 | lower
   Every polynomial of constant degree has l_inf robust error >= (1 - o(1))/2 in the setting of Theorem 5.6.
