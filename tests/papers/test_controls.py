@@ -34,7 +34,7 @@ NO_PLACEBO = {
             "features.tab4", "features.tab4.balanced", "features.tab5", "features.thm4",
             "lazy.alg1.line4", "lazy.eq7.subset", "lazy.fig2", "lazy.fig4.constant", "lazy.fig4.edge",
             "lazy.fig6", "lazy.fig7", "lazy.lemB.4", "lazy.sec5.1.error", "purification.fig9.random",
-            "purification.sec6.universal",
+            "purification.sec5.purify", "purification.sec6.universal",
         ),
         "the claim fails",
     ),
@@ -43,7 +43,8 @@ NO_PLACEBO = {
             "benign.thm3.1.1", "features.fig20", "features.fig22", "features.fig26",
             "features.lem23.lp", "features.tab7", "purification.cor5.7", "purification.eqF.17",
             "purification.lemC.9", "purification.lemC.19", "purification.lemE.2",
-            "purification.sec6.chance", "purification.thm5.1c", "purification.thm5.2",
+            "purification.sec6.chance", "purification.thm5.1c", "purification.thm5.1c.time",
+            "purification.thm5.2",
             "purification.thm5.3a.weak", "purification.thm5.3b", "purification.thm5.3c",
             "purification.thm5.4", "purification.thmC.1", "purification.thmC.2",
         ),
@@ -52,7 +53,6 @@ NO_PLACEBO = {
     **dict.fromkeys(
         (
             "benign.fig6", "features.fig7", "features.fig11", "lazy.fig3", "lazy.fig4.radius",
-            "purification.eq6.2", "purification.sec5.purify",
         ),
         "the claim is undecided at quick, and does not lean to hold",
     ),

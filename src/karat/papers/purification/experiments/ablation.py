@@ -67,6 +67,8 @@ def ablation(
     mixture = split_mixture(net.W, model.M, model.w_star)
     live = grown_neurons(net.W, -float(net.b))
     hub = live & (mixture.own_count > HUB)
+    # Before training every row leans on many features: a net of hubs alone keeps them.
+    hub = hub & ~hub.all()
     ordinary = live & ~hub
     own_features = (mixture.coefficients * mixture.own) @ model.M.to(net.W).T
     purified = torch.where(ordinary.unsqueeze(1), own_features, net.W)

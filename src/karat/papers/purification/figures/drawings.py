@@ -193,8 +193,8 @@ def _draw_points(ax: Axes, now: np.ndarray, hub: np.ndarray) -> PathCollection:
 def _name_lines(ax: Axes, slope: float, wide: float, high: float) -> None:
     """Say what the dashed and the golden line are."""
     ax.text(
-        0.30 * wide,
-        slope * 0.30 * wide + 0.06 * high,
+        0.05 * wide,
+        slope * 0.05 * wide + 0.05 * high,
         "predicted mixture",
         fontsize=8.5,
         color=INK,
