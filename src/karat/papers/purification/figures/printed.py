@@ -18,12 +18,10 @@ def draw_printed(runs: Runs[OddNetConfig, PrintedResult]) -> list[Picture]:
     groups = by_setting([run for run in runs if run.config.d == size])
     figure, (ax,) = new_figure(1, width=6.4, height=3.2)
     rows = np.arange(len(groups))
-    for shift, name, color, label in (
-        (-0.19, "live", ROBUST, "live neurons"),
-        (0.19, "accuracy", GOLD, "clean accuracy"),
-    ):
-        shares = [table(group, lambda r, name=name: getattr(r, name)).mean() for group in groups]
-        ax.barh(rows + shift, shares, 0.36, color=color, label=label)
+    live = [table(group, lambda r: r.live).mean() for group in groups]
+    accuracy = [table(group, lambda r: r.accuracy).mean() for group in groups]
+    ax.barh(rows - 0.19, live, 0.36, color=ROBUST, label="live neurons")
+    ax.barh(rows + 0.19, accuracy, 0.36, color=GOLD, label="clean accuracy")
     ax.axvline(0.5, color=INK, linewidth=1, linestyle="--")
     ax.set_yticks(rows, [printed_pieces(group[0].config) for group in groups])
     ax.invert_yaxis()
