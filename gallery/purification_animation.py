@@ -58,7 +58,7 @@ def frames(config: OddNetConfig, every: int) -> list[dict[str, Any]]:
             observe_at=range(0, steps + 1, stride),
         )
         seen += [row for _, row in rows]
-    live = grown_neurons(net.W).numpy()
+    live = grown_neurons(net.W, -float(net.b)).numpy()
     return [row | {"pure": row["pure"][live], "dense": row["dense"][live]} for row in seen]
 
 

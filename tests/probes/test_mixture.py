@@ -73,7 +73,22 @@ def test_angles_at_their_ends():
     assert weight_coherence(ones) == pytest.approx(1)
     assert mean_pairwise_cosine(eye) == 0
     assert mean_pairwise_cosine(ones) == pytest.approx(1)
-    assert grown_neurons(torch.tensor([[1.0], [0.05]])).tolist() == [True, False]
+
+
+def test_a_few_long_hubs_do_not_change_who_is_live():
+    winners, losers, hubs = 0.5 * torch.eye(4), 0.01 * torch.eye(4), 50 * torch.ones(2, 4)
+    rows = torch.cat([winners, losers, hubs])
+    assert grown_neurons(rows, 0.1).tolist() == [True] * 4 + [False] * 4 + [True] * 2
+    assert grown_neurons(rows[:-2], 0.1).tolist() == grown_neurons(rows, 0.1)[:-2].tolist()
+
+
+def test_a_row_that_is_not_longer_than_the_threshold_wakes_on_no_unit_vector():
+    W = torch.randn(50, 6, generator=torch.Generator().manual_seed(0))
+    live = grown_neurons(W, 2.5)
+    # The unit vector along a row is the one that wakes it first.
+    woken = (W @ torch.nn.functional.normalize(W, dim=1).T).diagonal() > 2.5
+    assert 0 < int(live.sum()) < 50
+    assert torch.equal(live, woken)
 
 
 def test_coherence_is_the_sum_over_pairs():

@@ -205,7 +205,8 @@ def of_the_lottery(s: TheoremSetting) -> list[Condition]:
             "Lem B.2: 4 log d sure winners per feature are expected",
             sure,
             4 * math.log(s.d),
-            f"with this c0 = {s.c0:.2f} first so at d = 10^{sure_winners_from(s.c0, GAMMA):.0f}",
+            f"with this c0 = {s.c0:.2f} first so at d = 10^{sure_winners_from(s.c0, GAMMA):.0f}, with c0 = 1 "
+            f"and gamma = 0.1, the largest of Lemma B.2, at d = 10^{sure_winners_from(1.0, 0.1):.0f}",
         ),
         at_least(
             "Lem B.2: b0 >= sqrt(2 + 2 (1 - gamma) c0) sigma_0 sqrt(log d)",

@@ -30,6 +30,11 @@ net | Sec 4 | 222 | definition
 alg1 | Alg 1 | 269 | algorithm
   Clean training: gradient descent with fresh neuron noise rho each step while the bias grows by lr c_b/d
   until it reaches k^-0.5001.
+alg1.asleep | Alg 1 | 269 | qualitative
+  At d = 50, k = 7 the algorithm as printed puts every neuron to sleep. It takes both the bias k^-0.5001 and
+  lambda = logloglog(d)/d, neither does it alone and the noise has no part in it: lambda d exceeds what a
+  winner survives, half the rate of large codes over b (1 + b).
+  origin: karat
 alg2 | Alg 2 | 280 | algorithm
   Adversarial training from the clean net: perturb with the current net, draw rho, take a gradient step; the
   bias stays fixed.
@@ -53,11 +58,20 @@ thm5.1c | Thm 5.1(c) | 337 | qualitative
   The clean net errs on a share 1 - o(1) of the inputs moved by -tau y M w_star/|M w_star|_2, a direction
   that does not depend on the net, for every tau >= k^-(0.5 + 10c).
   uses: purification.lemE.2
+thm5.1c.time | Thm 5.1(c) | 337 | qualitative
+  The clean net errs on a share 1 - o(1) of the inputs moved along -y M w_star at every time t in [T_c, T_f],
+  however long clean training lasts.
+  uses: purification.lemE.2
 thm5.2 | Thm 5.2 | 347 | rate
   Every clean-trained neuron is |N_i| = O(1) pure features plus a mixture sum_j beta_ij w_star_j M_j whose
   mean coefficient over all m d pairs is k/d up to d^(+-c), with |beta_ij| < k/d^(1-c) and |N_i| = 1 for
   Omega(d) neurons.
   uses: purification.thmC.2, purification.lemE.2
+thm5.2.hubs | Thm 5.2 | 347 | qualitative
+  Neurons of very many features, for which the theorem leaves no room: a row gamma M w_star wakes itself, and
+  outgrows the threshold b exactly from that gamma sqrt(E<w_star, z>^2)/b on at which half of
+  E[|<w_star, z>|; awake]/gamma is the relative speed of b; b itself drops out. Smaller rows stay asleep.
+  origin: karat
 thm5.3a | Thm 5.3(a) | 382 | qualitative
   After T_g ~ k^(2+c)/lr steps of adversarial training at tau <= k^-(0.5+c) the error under the training
   attack is o(1), whatever the attack.
@@ -77,6 +91,10 @@ thm5.4 | Thm 5.4 | 409 | qualitative
 thm5.6 | Thm 5.6 | 434 | lower
   With M = I and sigma_x = 0 every NTK predictor with m <= d^C neurons has l_inf robust error >= (1 -
   o(1))/2 already at radius k^-100 (the text prints k^-1.00).
+thm5.6.scaled | Thm 5.6 | 434 | qualitative
+  Trained to the optimum of its convex problem, the tangent kernel with random gates reaches the robust error
+  one half at less than half the l_inf radius of the net that is trained from pure features.
+  origin: karat
 cor5.7 | Cor 5.7 | 442 | lower
   Every polynomial of constant degree has l_inf robust error >= (1 - o(1))/2 in the setting of Theorem 5.6.
   uses: purification.thm5.6
@@ -207,6 +225,11 @@ lemH.4.repaired | Lem H.4 | 2934 | upper
 lemB.2 | Lem B.2 | 718 | qualitative
   Lottery at initialisation: every feature has at least d^(gamma c0/4) sure winners (the text prints d^(7
   c0/4)) and at most d^(2 gamma c0) potential winners, and every neuron leans on O(1) features only.
+lemB.2.size | Lem B.2 | 718 | tight
+  The number of sure winners that a feature expects falls with d before it grows: 4 log d of them, which all
+  features having one takes, are first expected at d ~ 10^96 for c0 = 1 and gamma = 0.1, and later for all
+  other constants that the lemma allows.
+  origin: karat
 thmC.1 | Thm C.1 | 778 | qualitative
   Phase I, t <= T_b: sure winners stay sure, no neuron becomes a potential winner later, every neuron has O(1)
   potential coordinates, and from T_a on the others are below sigma_w/log(d); at T_b all neurons are short.
@@ -224,6 +247,12 @@ sec5.purify | Sec 5.1 | 361 | qualitative
   Feature purification: clean training leaves a small dense mixture that makes the net fragile, adversarial
   training removes it and robustness returns.
   uses: purification.thm5.2, purification.thm5.3b, purification.thm5.3c
+sec5.purify.hubs | Sec 5.1 | 361 | qualitative
+  With more codes than Assumption 2.1 allows, k > d^0.499, clean nets are fragile, but by a few hubs and not
+  by the mixture of all others: deleting the hubs wins most of the robustness that adversarial training wins,
+  taking the mixture out of every other neuron little.
+  origin: karat
+  uses: purification.thm5.2.hubs
 sec5.density | Sec 5.1 | 398 | qualitative
   Adversarial perturbations are dense in the dictionary before adversarial training and sparse after it.
 sec6.one-each | Sec 6.1 | 468 | lower

@@ -46,7 +46,10 @@ def _event(config: TicketsConfig) -> list[Condition]:
     """How many sure winners a feature must expect for all of them to have some."""
     expected = ticket_counts(config.d, config.m, config.c0, GAMMA).sure
     first = sure_winners_from(config.c0, GAMMA)
-    note = f"with this c0 = {config.c0:.2f} first so at d = 10^{first:.0f}"
+    note = (
+        f"with this c0 = {config.c0:.2f} first so at d = 10^{first:.0f}, with c0 = 1 and gamma = 0.1, the "
+        f"largest allowed, at d = 10^{sure_winners_from(1.0, 0.1):.0f}"
+    )
     return [at_least("4 log d sure winners per feature are expected", expected, 4 * math.log(config.d), note)]
 
 

@@ -1,61 +1,93 @@
-"""The clean net without its hubs, and without the dense direction."""
+"""The clean net without its hubs, without the mixtures of all its other neurons, and without both."""
 
 from dataclasses import dataclass
 
 import torch
 
-from karat.attacks import Steepest, run_attack
+from karat.attacks import run_attack
 from karat.data import Samples, SparseCoding
 from karat.nets import OddTwoLayer
 from karat.papers.purification.experiments.attackers import universal
-from karat.papers.purification.experiments.net_measures import share
+from karat.papers.purification.experiments.net_measures import HUB, share, unbroken
 from karat.papers.purification.experiments.odd_net_config import OddNetConfig
 from karat.papers.purification.experiments.ties import TiesToPlus
-from karat.probes.dense_mixture import densest_neurons, split_mixture
+from karat.probes.dense_mixture import split_mixture
+from karat.probes.live_rows import grown_neurons
 from karat.training.odd import OddClassifier
 
-DELETED = (0, 8, 20)
-"""Hub neurons removed in the ablation."""
+
+@dataclass(frozen=True, kw_only=True)
+class AblatedNet:
+    """Accuracies of a net of which something was cut out by hand, all on the attacked points.
+
+    Args:
+        accuracy: without attack.
+        universal: moved along the universal direction.
+        pgd: under the strongest attack.
+    """
+
+    accuracy: float
+    universal: float
+    pgd: float
 
 
 @dataclass(frozen=True, kw_only=True)
 class Ablation:
-    """Clean, universal and FGM accuracy of the clean net without some of its parts.
+    """The clean net without some of its parts.
 
     Args:
-        ablation_deleted: numbers of its densest neurons that are deleted.
-        ablation: the three accuracies without them.
-        projected: the three accuracies without the direction M w* in all neurons.
+        hubs: number of its live neurons with more than `HUB` own features.
+        ordinary: number of its other live neurons.
+        whole: the clean net itself, on the same points.
+        without_hubs: the hubs are deleted.
+        without_mixture: every ordinary live neuron keeps only its own features.
+        without_both: the hubs are deleted, and the others keep only their own features.
     """
 
-    ablation_deleted: list[int]
-    ablation: list[list[float]]
-    projected: list[float]
+    hubs: int
+    ordinary: int
+    whole: AblatedNet
+    without_hubs: AblatedNet
+    without_mixture: AblatedNet
+    without_both: AblatedNet
 
 
-def ablation(config: OddNetConfig, model: SparseCoding, net: OddTwoLayer, test: Samples) -> Ablation:
-    """Attack a net without its densest neurons, and without the direction M w* in all of them.
+def ablation(
+    config: OddNetConfig, model: SparseCoding, net: OddTwoLayer, test: Samples, generator: torch.Generator
+) -> Ablation:
+    """Attack a net without its hubs, without the mixtures of the others, and without both.
 
     Args:
         config: the attacks.
         model: gives dictionary and label vector.
         net: to be cut.
-        test: points.
+        test: points, of which at most 400 are attacked.
+        generator: of random starts.
     """
     mixture = split_mixture(net.W, model.M, model.w_star)
-    unit = torch.nn.functional.normalize(model.dense_direction, dim=0).to(net.W)
-    ball, x, y = config.ball(model), test.x, test.y
+    live = grown_neurons(net.W, -float(net.b))
+    hub = live & (mixture.own_count > HUB)
+    # Before training every row leans on many features: a net of hubs alone keeps them.
+    hub = hub & ~hub.all()
+    ordinary = live & ~hub
+    own_features = (mixture.coefficients * mixture.own) @ model.M.to(net.W).T
+    purified = torch.where(ordinary.unsqueeze(1), own_features, net.W)
+    few, ball = test.take(slice(0, min(400, config.n_attack))), config.ball(model)
 
-    def three_accuracies(variant: OddTwoLayer) -> list[float]:
+    def measured(variant: OddTwoLayer) -> AblatedNet:
         classifier = TiesToPlus(OddClassifier(variant))
-        attacks = (universal(model, config.p), Steepest())
-        errors = [run_attack(method, classifier, x, y, ball).error for method in attacks]
-        return [share(classifier.margin(x, y) > 0), *(1 - error for error in errors)]
+        moved = run_attack(universal(model, config.p), classifier, few.x, few.y, ball)
+        return AblatedNet(
+            accuracy=share(classifier.margin(few.x, few.y) > 0),
+            universal=1 - moved.error,
+            pgd=share(unbroken(config, model, variant, few, ball, generator)),
+        )
 
-    rows = []
-    for count in DELETED:
-        kept = torch.ones(net.m, dtype=torch.bool)
-        kept[densest_neurons(mixture, count)] = False
-        rows.append(three_accuracies(net.replace(W=net.W[kept])))
-    projected = net.replace(W=net.W - (net.W @ unit).unsqueeze(1) * unit)
-    return Ablation(ablation_deleted=list(DELETED), ablation=rows, projected=three_accuracies(projected))
+    return Ablation(
+        hubs=int(hub.sum()),
+        ordinary=int(ordinary.sum()),
+        whole=measured(net),
+        without_hubs=measured(net.replace(W=net.W[~hub])),
+        without_mixture=measured(net.replace(W=purified)),
+        without_both=measured(net.replace(W=purified[~hub])),
+    )

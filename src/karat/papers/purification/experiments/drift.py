@@ -116,7 +116,7 @@ def run(config: StepConfig, generator: torch.Generator) -> DriftResult:
         sure_total=[float(values[sure].sum()) for values in later],
         sure=int(sure.sum()),
         start_total=float(first[sure].sum()),
-        points=_points(drifts[-1], grown_neurons(nets[-1].W)),
+        points=_points(drifts[-1], grown_neurons(nets[-1].W, -float(nets[-1].b))),
     )
 
 

@@ -86,7 +86,7 @@ def _winners(model: SparseCoding, net: OddTwoLayer) -> Tensor:
     """(m, D) mask: the coordinate on which a live neuron ends, if it stands well above the others."""
     size = net.W @ model.M.float() * model.w_star.sign().float()
     top = size.topk(2, dim=1)
-    clear = grown_neurons(net.W) & (top.values[:, 1] < 0.3 * top.values[:, 0])
+    clear = grown_neurons(net.W, -float(net.b)) & (top.values[:, 1] < 0.3 * top.values[:, 0])
     mask = torch.zeros_like(size, dtype=torch.bool)
     rows = clear.nonzero().squeeze(1)
     mask[rows, top.indices[rows, 0]] = True

@@ -150,7 +150,7 @@ def run(config: OddNetConfig, generator: torch.Generator) -> TwoTrainingsResult:
             data_values(config, model, test),
             movements(model, start, clean, robust),
             printed_radii(config, model, clean, robust, test, for_attacks),
-            ablation(config, model, clean, test),
+            ablation(config, model, clean, test, for_attacks),
         ),
         pure=pure_net(config, model, clean, test, for_attacks),
         hard=hard_oracle(config, model, test),
@@ -265,10 +265,10 @@ L2 = Experiment(
             cell_seconds=0.8,
         ),
         "quick": Preset(
-            config=replace(RANDOM_START, n_certify=12),
-            points=({"d": 50, "k": 7, "batch": 512}, {"d": 100, "k": 9, "batch": 1024}, {"d": 200, "k": 14}),
+            config=replace(RANDOM_START, n_attack=400),
+            points=({"d": 100, "k": 20, "batch": 1024}, {"d": 200, "k": 14}),
             seeds=3,
-            cell_seconds=12,
+            cell_seconds=8.5,
         ),
         "full": Preset(
             config=replace(RANDOM_START, n_certify=100, certify_domains=500),

@@ -143,7 +143,7 @@ def run(config: OddNetConfig, generator: torch.Generator) -> LotteryResult:
     stops = config.observed_steps([i / 24 for i in range(25)])
     net, measured = config.train_clean(start, model, for_clean, observe=observe, observe_at=stops)
     require_awake(net, test.x, config.clean_steps)
-    live = grown_neurons(net.W)
+    live = grown_neurons(net.W, -float(net.b))
     return LotteryResult(
         steps=stops,
         **columns(measured),
@@ -179,7 +179,7 @@ def _outcome(
 def _paths(table: Tensor, live: Tensor) -> Paths:
     """Winners with their best loser coordinate, and neurons that lost; the table is (stops, m, D)."""
     last = table[-1]
-    winners = (live & (last.amax(dim=1) > 0.5 * last.max())).nonzero().squeeze(1)[:SHOWN]
+    winners = (live & (last.amax(dim=1) > 0.5 * last.amax(dim=1)[live].median())).nonzero().squeeze(1)[:SHOWN]
     losers = (~live).nonzero().squeeze(1)[:SHOWN]
     winner, runner_up = [], []
     for i in winners.tolist():

@@ -2,12 +2,13 @@
 
 import math
 from dataclasses import dataclass, replace
-from typing import Annotated
+from typing import Annotated, Literal
 
 import torch
 
 from karat.attacks import PGD, Method, Steepest
 from karat.attacks.cascade import surviving
+from karat.core.ball import Ball
 from karat.core.checks import require_number
 from karat.core.classifier import Classifier
 from karat.core.ranges import Count
@@ -31,6 +32,9 @@ from karat.study.experiment import Experiment, Preset
 from karat.study.result import Spread
 from karat.training.odd import OddClassifier
 
+HALVING = (1 / 256, 1 / 128, 1 / 64, 1 / 32, 1 / 16, 1 / 8, 1 / 4, 1 / 2, 1.0, 2.0, 4.0, 8.0)
+"""Radii between which the error of one half is looked for, in units of tau."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class ModelClassesConfig(OddNetConfig):
@@ -40,6 +44,7 @@ class ModelClassesConfig(OddNetConfig):
         kernel_width: neurons of the tangent kernel over d.
         model_steps: of the training of the models below the net.
         model_batch: points per step of it.
+        gates: of the tangent kernels, "random", or "features" for those of a net that holds its dictionary.
         inner: PGD steps inside the training of polynomials that know the dictionary, for which one step is
             too coarse.
     """
@@ -47,6 +52,7 @@ class ModelClassesConfig(OddNetConfig):
     kernel_width: float = 3.0
     model_steps: Count = 200
     model_batch: Count = 512
+    gates: Literal["random", "features"] = "random"
     inner: Count = 3
 
     def __post_init__(self) -> None:
@@ -62,10 +68,13 @@ class ModelMeasures:
     Args:
         accuracy: without attack.
         robust: exact for linear and hard-threshold models, otherwise what the attacks leave.
+        half_radius: radius at which attacks bring the error to one half; None if it is so already without
+            attack, or not yet at the largest radius.
     """
 
     accuracy: float
     robust: float
+    half_radius: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,6 +103,7 @@ def run(config: ModelClassesConfig, generator: torch.Generator) -> ModelClassesR
             name: ModelMeasures(
                 accuracy=share(TiesToPlus(classifier).margin(test.x, test.y) > 0),
                 robust=_robust_accuracy(config, model, classifier, test, draws[11]),
+                half_radius=_half_radius(config, model, classifier, test, draws[11]),
             )
             for name, classifier in classifiers.items()
         },
@@ -124,6 +134,38 @@ def _robust_accuracy(
     return share(surviving(TiesToPlus(classifier), few.x, few.y, ball, attacks, generator=generator))
 
 
+def _half_radius(
+    config: ModelClassesConfig,
+    model: SparseCoding,
+    classifier: Classifier,
+    test: Samples,
+    generator: torch.Generator,
+) -> float | None:
+    """Where the accuracy under attack falls through one half, interpolated in the logarithm of the radius."""
+    few, judge = test.take(slice(0, min(200, config.n_attack))), TiesToPlus(classifier)
+    fast = Steepest()
+    attacks: tuple[Method, ...] = (universal(model, config.p), fast, PGD(steps=10, start=fast))
+    if isinstance(classifier, OddClassifier):
+        attacks = (*attacks, Wake(classifier.net))
+    # Every radius starts from tau, or from that of a model trained without one.
+    unit = config.tau(model) or config.small_code_size
+    before = share(judge.margin(few.x, few.y) > 0)
+    if before <= 0.5:
+        return None
+    previous = 0.0
+    for factor in HALVING:
+        now = share(
+            surviving(judge, few.x, few.y, Ball(config.p, factor * unit), attacks, generator=generator)
+        )
+        if now <= 0.5:
+            if previous == 0:
+                return factor * unit
+            along = (before - 0.5) / (before - now)
+            return unit * previous * (factor / previous) ** along
+        before, previous = now, factor
+    return None
+
+
 def _low_complexity(
     config: ModelClassesConfig, model: SparseCoding, draws: list[torch.Generator]
 ) -> dict[str, Classifier]:
@@ -140,17 +182,33 @@ def _low_complexity(
         "linear exact": as_classifier(Linear(model.dense_direction.float())),
         "linear trained": as_classifier(train_linear(config.d, batches, ball, steps=steps)),
     }
-    width = round(config.kernel_width * config.d)
-    minus = tangent_kernel(config.d, width, spread, 0.25 * spread, -1.0, for_kernels)
-    plus = tangent_kernel(config.d, width, spread, 0.25 * spread, 1.0, for_kernels)
+    minus, plus, again = _kernels(config, model, spread, for_kernels)
     # An even predictor of an odd label learns nothing, however long it trains.
-    classifiers |= {"kernel minus": trained(minus, steps=max(1, steps // 5)), "kernel plus": trained(plus)}
+    classifiers |= {
+        "kernel minus": trained(minus, steps=max(1, steps // 5)),
+        "kernel plus": trained(plus),
+        "kernel plus again": trained(again),
+    }
     for degree in (3, 5):
         free = free_polynomial(config.d, config.d, degree, for_polynomials)
         classifiers[f"degree {degree}"] = trained(free)
         informed = informed_polynomial(model, degree, for_polynomials)
         classifiers[f"degree {degree} told"] = trained(informed, inner=config.inner)
     return classifiers
+
+
+def _kernels(
+    config: ModelClassesConfig, model: SparseCoding, spread: float, generator: torch.Generator
+) -> list[Predictor]:
+    """The tangent kernel as printed, with the gradient's own sign, and the latter from another start."""
+    rows, bias = None, spread
+    width = max(1, round(config.kernel_width * config.d))
+    if config.gates == "features":
+        rows, width, bias = model.M.float().T, config.d, 0.5 * config.small_code_size
+    return [
+        tangent_kernel(config.d, width, bias, 0.25 * bias, sign, generator, start_scale=scale, gates=rows)
+        for sign, scale in ((-1.0, 0.0), (1.0, 0.0), (1.0, 0.02))
+    ]
 
 
 def _nets(
@@ -212,7 +270,16 @@ MODEL_CLASSES = Experiment(
             seeds=2,
             cell_seconds=2,
         ),
-        "quick": Preset(config=BASE, seeds=3, cell_seconds=7.8),
+        "quick": Preset(
+            config=replace(BASE, model_steps=150, model_batch=256, n_attack=300),
+            points=(
+                {"d": 25, "k": 4, "batch": 256},
+                {"d": 50, "k": 7, "batch": 256},
+                {"d": 100, "k": 9, "batch": 512},
+            ),
+            seeds=3,
+            cell_seconds=4,
+        ),
         "full": Preset(
             config=replace(BASE, model_steps=1000, inner=5, n_attack=1000),
             points=(

@@ -26,6 +26,9 @@ from karat.training.odd import OddClassifier, forward
 CURVE = (0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0)
 """Radii of the accuracy curves, in units of tau."""
 
+HUB = 10
+"""A neuron with more own features than this is called a hub; the theorems allow O(1)."""
+
 _NO_SINGLE = Undefined("no live neuron leans on one feature alone")
 _NOT_SEEN = Undefined("no live neuron leans on one feature alone, or an input is zero")
 
@@ -233,7 +236,7 @@ def features(model: SparseCoding, net: OddTwoLayer, x: Tensor) -> Features:
         x: (n, d) inputs.
     """
     every = split_mixture(net.W, model.M, model.w_star)
-    live = grown_neurons(net.W)
+    live = grown_neurons(net.W, -float(net.b))
     if not bool(live.any()):
         raise Diverged(None, "no neuron is live")
     mixture = every.select(live)

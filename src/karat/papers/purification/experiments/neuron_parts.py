@@ -41,7 +41,8 @@ def either_live(before: OddTwoLayer, after: OddTwoLayer, most: int = 400) -> Ten
         after: the same net after more training.
         most: how many indices at most.
     """
-    return (grown_neurons(before.W) | grown_neurons(after.W)).nonzero().squeeze(1)[:most]
+    live = [grown_neurons(net.W, -float(net.b)) for net in (before, after)]
+    return (live[0] | live[1]).nonzero().squeeze(1)[:most]
 
 
 def neuron_parts(model: SparseCoding, net: OddTwoLayer, rows: Tensor) -> NeuronParts:
@@ -106,7 +107,7 @@ def movements(model: SparseCoding, start: OddTwoLayer, clean: OddTwoLayer, robus
         clean: after clean training.
         robust: after adversarial training from there.
     """
-    live = grown_neurons(clean.W)
+    live = grown_neurons(clean.W, -float(clean.b))
     theta = abs_cosine(clean.W, robust.W)[live]
     moved = torch.linalg.vector_norm(robust.W - clean.W, dim=1)
     return Movements(

@@ -58,7 +58,7 @@ def pure_net(
         test: points.
         generator: of random starts.
     """
-    live = grown_neurons(clean.W)
+    live = grown_neurons(clean.W, -float(clean.b))
     scale = float(split_mixture(clean.W, model.M, model.w_star).alpha[live].mean())
     pure = soft_threshold(model.M.float(), model.w_star.float(), scale, -float(clean.b), clean.sigma_rho)
     shares = accuracies(config, model, pure, test, generator)

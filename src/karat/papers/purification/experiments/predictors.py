@@ -40,7 +40,15 @@ class Predictor:
 
 
 def tangent_kernel(
-    d: int, m: int, bias: float, sigma: float, sign: float, generator: torch.Generator
+    d: int,
+    m: int,
+    bias: float,
+    sigma: float,
+    sign: float,
+    generator: torch.Generator,
+    *,
+    start_scale: float = 0.0,
+    gates: Tensor | None = None,
 ) -> Predictor:
     r"""The tangent kernel of the odd net, with fixed random gates and trained directions.
 
@@ -55,10 +63,13 @@ def tangent_kernel(
         sigma: standard deviation of rho.
         sign: s, +1 for the gradient's own features, -1 as printed, which makes p even and the error 1/2.
         generator: of the gates.
+        start_scale: standard deviation of the first directions; p is linear in them, so that the worst-case
+            loss is convex and all starts must end alike.
+        gates: (m, d) rows :math:`w_i`, drawn by default.
 
     Ref: purification, Def 5.5
     """
-    W = torch.randn(m, d, generator=generator)
+    W = torch.randn(m, d, generator=generator) if gates is None else gates
 
     def gate(u: Tensor) -> Tensor:
         return torch.special.erfc((bias - u) / (sigma * math.sqrt(2))) / 2
@@ -67,7 +78,8 @@ def tangent_kernel(
         u = x @ W.T
         return ((gate(u) + sign * gate(-u)) * (x @ parameters["V"].T)).sum(dim=1)
 
-    return Predictor({"V": torch.zeros(m, d)}, f, rate=0.003)
+    V = start_scale * torch.randn(m, d, generator=generator) if start_scale else torch.zeros(m, d)
+    return Predictor({"V": V}, f, rate=0.003)
 
 
 def informed_polynomial(model: SparseCoding, degree: int, generator: torch.Generator) -> Predictor:
@@ -138,7 +150,7 @@ def train(
     inner: int,
     generator: torch.Generator,
 ) -> Callable[[Tensor], Tensor]:
-    """Adversarial training with Adam: PGD inside, the radius growing over the first half.
+    """Adversarial training with Adam: PGD inside, the radius grows over the first half, then the rate falls.
 
     Args:
         predictor: with its start.
@@ -162,7 +174,9 @@ def train(
         if not bool(torch.isfinite(loss)):
             raise Diverged(step, "the loss of a predictor is not finite")
         gradients = torch.autograd.grad(loss, list(parameters.values()))
-        optimiser.step(dict(zip(parameters, gradients, strict=True)), predictor.rate)
+        # Once the radius stands, the rate falls to zero: what is convex then ends at its optimum.
+        rate = predictor.rate * min(1.0, 2 * (1 - step / steps))
+        optimiser.step(dict(zip(parameters, gradients, strict=True)), rate)
     return predictor.at({name: tensor.detach() for name, tensor in parameters.items()})
 
 

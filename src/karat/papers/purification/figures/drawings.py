@@ -10,6 +10,7 @@ from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 
 from karat.papers.purification.experiments.l2 import TwoTrainingsResult
+from karat.papers.purification.experiments.net_measures import HUB
 from karat.papers.purification.experiments.odd_net_config import OddNetConfig
 from karat.study.drawing.style import INK, PALETTE, finish
 from karat.study.run import Run, by_setting
@@ -62,9 +63,15 @@ def range_band(
 
 
 def signature(run: TwoTrainingsRun) -> Figure:
-    """The two panels of the signature figure, with their colour scale."""
-    figure = Figure(figsize=(9.4, 4.3), layout="constrained")
-    left, right = figure.subplots(1, 2, sharex=True, sharey=True)
+    """The signature figure: the neurons of both trainings with their colour scale, and the surgery."""
+    figure = Figure(figsize=(12.6, 4.3), layout="constrained")
+    left, right, surgery = figure.subplots(1, 3, width_ratios=(1, 1, 0.72))
+    right.sharex(left)
+    right.sharey(left)
+    draw_surgery(surgery, [run])
+    surgery.set_title(
+        "Surgery on the clean net", loc="left", fontsize=12, fontweight="bold", color=INK, pad=20
+    )
     points = scatter_neurons(left, run, "clean")
     scatter_neurons(right, run, "robust")
     for ax, net, title in (
@@ -83,6 +90,38 @@ def signature(run: TwoTrainingsRun) -> Figure:
     return figure
 
 
+def draw_surgery(ax: Axes, runs: Sequence[TwoTrainingsRun], *, legend_at: float = -0.14) -> None:
+    """Accuracies of the clean net without some of its parts, and of the robust net beside it.
+
+    Args:
+        ax: to draw on.
+        runs: of one setting; means over them are shown.
+        legend_at: upper end of the legend, in heights of the panel.
+    """
+    kinds = (
+        ("clean net", lambda r: r.whole),
+        ("hubs deleted", lambda r: r.without_hubs),
+        ("mixture of the\nothers removed", lambda r: r.without_mixture),
+        ("both", lambda r: r.without_both),
+        ("adversarially\ntrained", lambda r: r.robust),
+    )
+    rows = np.arange(len(kinds))
+    for index, (name, color) in enumerate((("accuracy", GOLD), ("universal", CLEAN), ("pgd", INK))):
+        values = [float(np.mean([getattr(net(run.result), name) for run in runs])) for _, net in kinds]
+        label = {"accuracy": "no attack", "universal": "along $Mw^\\star$", "pgd": "PGD"}[name]
+        ax.barh(rows + 0.26 * (index - 1), values, 0.24, color=color, label=label)
+    ax.set_yticks(rows, [name for name, _ in kinds])
+    ax.invert_yaxis()
+    ax.set_xlim(0, 1)
+    hubs, ordinary = (
+        np.mean([value(run.result) for run in runs]) for value in (lambda r: r.hubs, lambda r: r.ordinary)
+    )
+    finish(ax, x="accuracy", y="", legend=False)
+    text = f"{hubs:.0f} hubs, {ordinary:.0f} other live neurons"
+    ax.text(0, 1.02, text, transform=ax.transAxes, fontsize=9.5, color=INK)
+    ax.legend(frameon=False, fontsize=8, ncols=3, loc="upper center", bbox_to_anchor=(0.4, legend_at))
+
+
 def scatter_neurons(ax: Axes, run: TwoTrainingsRun, stage: Stage) -> PathCollection:
     """Draw the neurons of one stage; after adversarial training also the way each has come.
 
@@ -95,7 +134,7 @@ def scatter_neurons(ax: Axes, run: TwoTrainingsRun, stage: Stage) -> PathCollect
     before, net = result.clean, result.clean if stage == "clean" else result.robust
     now = np.column_stack([net.pure, net.dense])
     old = np.column_stack([before.pure, before.dense])
-    hub = np.array(before.own) > 10
+    hub = np.array(before.own) > HUB
     if hub.all():
         hub[:] = False
     # Hubs reach far beyond all others; the panel shows the ordinary neurons and the hubs that fit.
@@ -154,8 +193,8 @@ def _draw_points(ax: Axes, now: np.ndarray, hub: np.ndarray) -> PathCollection:
 def _name_lines(ax: Axes, slope: float, wide: float, high: float) -> None:
     """Say what the dashed and the golden line are."""
     ax.text(
-        0.30 * wide,
-        slope * 0.30 * wide + 0.06 * high,
+        0.05 * wide,
+        slope * 0.05 * wide + 0.05 * high,
         "predicted mixture",
         fontsize=8.5,
         color=INK,

@@ -1,5 +1,7 @@
 """Figures over models of growing complexity, and over input noise."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from karat.papers.purification.experiments.model_classes import (
@@ -11,7 +13,7 @@ from karat.papers.purification.experiments.noise import NOISE, NoiseResult
 from karat.papers.purification.experiments.odd_net_config import OddNetConfig
 from karat.papers.purification.figures.drawings import GOLD, ROBUST, table
 from karat.study.drawing.picture import Drawing, Picture, describe_config, varied_settings
-from karat.study.drawing.style import INK, curve_with_band, finish, new_figure
+from karat.study.drawing.style import INK, PALETTE, curve_with_band, finish, new_figure
 from karat.study.run import Run, Runs, by_setting, pivot
 
 
@@ -22,7 +24,39 @@ def draw_model_classes(runs: Runs[ModelClassesConfig, ModelClassesResult]) -> li
     for group in by_setting(runs):
         setting = describe_config(group[0].config, names)
         pictures.append(_draw_models(group, f" ({setting})" if setting else ""))
-    return pictures
+    return [*_draw_radii(runs), *pictures]
+
+
+def _draw_radii(runs: Sequence[Run[ModelClassesConfig, ModelClassesResult]]) -> list[Picture]:
+    """The radius at error one half of every model against d, both in logarithms."""
+    cube = [run for run in runs if run.config.p == np.inf]
+    if len({run.config.d for run in cube}) < 2:
+        return []
+    figure, (ax,) = new_figure(1, width=6.0, height=3.6)
+    names = [name for name in cube[0].result.models if name != "kernel minus"]
+    for index, name in enumerate(names):
+        points = sorted((run.config.d, run.result.models[name].half_radius) for run in cube)
+        found = [(d, radius) for d, radius in points if radius is not None]
+        sizes = sorted({d for d, _ in found})
+        middle = [float(np.median([radius for d, radius in found if d == size])) for size in sizes]
+        color = PALETTE[index % len(PALETTE)]
+        line = ("-", "--", ":")[index // len(PALETTE) % 3]
+        ax.plot(sizes, middle, color=color, linestyle=line, marker="o", markersize=3.5, label=name)
+    ax.set_xscale("log")
+    ax.set_yscale("log")
+    ticks = sorted({run.config.d for run in cube})
+    ax.set_xticks(ticks, [str(d) for d in ticks])
+    ax.minorticks_off()
+    finish(
+        ax, x="d", y="$\\ell_\\infty$ radius at error 1/2", title="How far each model is robust", legend=False
+    )
+    ax.legend(frameon=False, fontsize=8, loc="center left", bbox_to_anchor=(1.0, 0.5))
+    caption = (
+        "Median over seeds of the radius at which attacks bring the error to one half, with k the largest "
+        "that the assumption allows. All but 'linear exact' and the oracles are trained against the radius "
+        "tau of each d; models that err on half of the points without attack have no point."
+    )
+    return [Picture("Radius at error one half", caption, figure)]
 
 
 def _draw_models(group: list[Run[ModelClassesConfig, ModelClassesResult]], note: str) -> Picture:

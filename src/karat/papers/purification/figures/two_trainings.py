@@ -6,10 +6,10 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from karat.papers.purification.experiments.l2 import L2, NetMeasures, TwoTrainingsResult
-from karat.papers.purification.experiments.net_measures import CURVE, RadiusCurves
+from karat.papers.purification.experiments.net_measures import CURVE, HUB, RadiusCurves
 from karat.papers.purification.experiments.neuron_parts import HISTOGRAM
 from karat.papers.purification.experiments.odd_net_config import OddNetConfig
-from karat.papers.purification.figures.drawings import CLEAN, GOLD, ROBUST, TwoTrainingsRun, signature
+from karat.papers.purification.figures.drawings import CLEAN, ROBUST, TwoTrainingsRun, draw_surgery, signature
 from karat.study.drawing.picture import Drawing, Picture, describe_config, varied_settings
 from karat.study.drawing.style import FAINT, INK, PALETTE, finish, new_figure
 from karat.study.run import Runs, by_setting
@@ -32,27 +32,31 @@ def draw_two_trainings(runs: Runs[OddNetConfig, TwoTrainingsResult]) -> list[Pic
 def _neurons(run: TwoTrainingsRun, note: str) -> Picture:
     """Every live neuron as a point: pure part to the right, component of its mixture along M w* upwards."""
     caption = (
-        f"Every point is a live neuron of one net (seed {run.seed}), {len(run.result.clean.pure)} of them. "
+        f"Every point is a live neuron of one net (seed {run.seed}), {len(run.result.clean.pure)} of "
+        f"{run.result.hubs + run.result.ordinary} that are live after clean training or become so. "
         "Right: length of its few own features. Up: component of the rest along the dense direction M w*, "
         "the direction of the universal attack. Colour: the share of the former in the squared length of "
         "both, in karat. Crosses: hubs that lean on more than ten features; those off the panel are counted "
         "in its corner. Dashed: the mixture that theory predicts for a neuron of one feature, E|z|_0/d per "
-        "coefficient. Grey: where each neuron came from."
+        "coefficient. Grey: where each neuron came from. Bars: the clean net after surgery, hubs deleted or "
+        "every other live neuron cut down to its own features, and the adversarially trained net."
     )
     return Picture(f"Feature purification{note}", caption, signature(run))
 
 
 def _details(runs: Sequence[TwoTrainingsRun], note: str) -> Picture:
-    """Coefficients of the mixture, one perturbation in the dictionary, and what deleting hubs does."""
+    """Coefficients of the mixture, one perturbation in the dictionary, and the surgery on the clean net."""
     figure, (coefficients, perturbation, hubs) = new_figure(3, width=3.4)
     _draw_histogram(coefficients, runs)
     _draw_perturbation(perturbation, runs[0].result)
-    _draw_hubs(hubs, runs)
+    draw_surgery(hubs, runs, legend_at=-0.3)
+    hubs.set_title("Surgery on the clean net", loc="left", fontsize=10, color=INK, pad=18)
     caption = (
         "Left: mixture coefficients beta_ij over alpha_i up to 0.1, all seeds; after clean training "
         f"{np.mean([run.result.clean.aligned for run in runs]):.0%} have the sign of w*. Middle: one median "
-        "perturbation in the dictionary, coefficients sorted, positive against the label. Right: accuracy of "
-        "the clean net without its densest neurons (mean over seeds)."
+        "perturbation in the dictionary, coefficients sorted, positive against the label. Right: accuracies "
+        f"of the clean net without its hubs (more than {HUB} own features), without the mixture of all other "
+        "live neurons, and without both (mean over seeds)."
     )
     return Picture(f"Mixtures, perturbations, hubs{note}", caption, figure)
 
@@ -89,20 +93,6 @@ def _draw_perturbation(ax: Axes, result: TwoTrainingsResult) -> None:
         ax.fill_between(np.arange(len(profile)), profile, step="mid", color=color, alpha=0.35, linewidth=0)
         ax.step(np.arange(len(profile)), profile, where="mid", color=color, linewidth=1.2, label=label)
     finish(ax, x="feature, sorted", y="coefficient / $\\tau$", title="One perturbation")
-
-
-def _draw_hubs(ax: Axes, runs: Sequence[TwoTrainingsRun]) -> None:
-    """Accuracy after deleting the densest neurons."""
-    deleted = runs[0].result.ablation_deleted
-    accuracies = np.mean([run.result.ablation for run in runs], axis=0)
-    ticks = np.arange(len(deleted))
-    for column, (name, color) in enumerate((("clean", GOLD), ("universal", CLEAN), ("FGM", PALETTE[3]))):
-        ax.bar(ticks + 0.27 * (column - 1), accuracies[:, column], 0.25, color=color, label=name)
-    ax.set_xticks(ticks, [str(count) for count in deleted])
-    ax.set_ylim(0, 1.3)
-    ax.set_yticks([0, 0.5, 1])
-    finish(ax, x="densest neurons deleted", y="accuracy", title="Hubs of the clean net", legend=False)
-    ax.legend(frameon=False, fontsize=8, ncols=3, loc="upper center", columnspacing=1.0, handlelength=1.0)
 
 
 def _curves(runs: Sequence[TwoTrainingsRun], note: str) -> Picture:
