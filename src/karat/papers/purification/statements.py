@@ -31,9 +31,9 @@ alg1 | Alg 1 | 269 | algorithm
   Clean training: gradient descent with fresh neuron noise rho each step while the bias grows by lr c_b/d
   until it reaches k^-0.5001.
 alg1.asleep | Alg 1 | 269 | qualitative
-  At d = 50, k = 7 the algorithm as printed puts every neuron to sleep. It takes both the bias k^-0.5001 and
-  lambda = logloglog(d)/d, neither does it alone and the noise has no part in it: lambda d exceeds what a
-  winner survives, half the rate of large codes over b (1 + b).
+  At d = 50, k = 7 the algorithm as printed puts every neuron to sleep: the bias k^-0.5001 and lambda =
+  logloglog(d)/d do it together, neither alone, for lambda d exceeds what a winner can bear, half the rate of
+  large codes over b (1 + b).
   origin: karat
 alg2 | Alg 2 | 280 | algorithm
   Adversarial training from the clean net: perturb with the current net, draw rho, take a gradient step; the

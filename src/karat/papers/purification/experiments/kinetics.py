@@ -162,7 +162,7 @@ KINETICS = Experiment(
             cell_seconds=0.6,
         ),
         "quick": Preset(
-            config=StepConfig(d=200, k=14, batch=1024),
+            config=StepConfig(d=100, k=9, batch=1024),
             seeds=3,
             cell_seconds=3,
         ),
