@@ -36,6 +36,7 @@ NO_PLACEBO = {
             "purification.sec5.purify", "purification.sec6.universal", "purification.lemE.2.zero",
             "purification.lemH.2", "purification.lemH.3", "purification.lemH.4", "purification.sec6.one-each",
             "purification.def5.5", "purification.lemG.5", "purification.claimG.6", "purification.sec6.chance",
+            "purification.thm5.3a.weak", "purification.lemB.2",
         ),
         "the claim fails",
     ),
@@ -43,8 +44,8 @@ NO_PLACEBO = {
         (
             "benign.thm3.1.1", "features.fig20", "features.fig22", "features.fig26",
             "features.lem23.lp", "features.tab7", "purification.cor5.7",
-            "purification.thm5.1c.time", "purification.thm5.2",
-            "purification.thm5.3a.weak", "purification.thmC.1", "purification.thmC.2",
+            "purification.thm5.2",
+            "purification.thmC.1", "purification.thmC.2",
         ),
         "the claim is out of its regime, and leans to fail there",
     ),

@@ -124,12 +124,12 @@ def test_finite_size_regime_lists_what_it_breaks_with_both_sides():
         "T_a <= T_b",
         "schedules",
         "k^2.5 <= d^(1 - 2 c0)/log d",
-        "T_g >= k^2/lr",
+        "T_g >= k^2 log(d)/lr",
         "Cor F.3: k <= d^0.4",
     ):
         assert named(conditions, name).status == "unmet", name
-    condition = named(conditions, "T_g >= k^2/lr")
-    assert (condition.value, condition.bound) == (pytest.approx(480), 900)
+    condition = named(conditions, "T_g >= k^2 log(d)/lr")
+    assert (condition.value, condition.bound) == (pytest.approx(480), pytest.approx(900 * math.log(200)))
     assert not any("row and column sums" in condition.name for condition in conditions)
 
 

@@ -13,7 +13,6 @@ from karat.papers.purification.checks.readings import (
     largest_standard,
     mean,
     mixture_fall,
-    robust_conditions,
 )
 from karat.papers.purification.experiments.odd_net_config import OddNetConfig
 from karat.papers.purification.experiments.random_init import RANDOM_INIT, RandomInitResult
@@ -133,7 +132,7 @@ CHECKS = (
         claim_id="purification.thm5.3a.weak",
         experiment=WEAK_ATTACKERS,
         evaluate=_weak,
-        conditions=robust_conditions,
+        conditions=data_conditions,
         satisfied=examples(_trained(0.002, 0.1)),
         violated=examples(_trained(0.019, 0.5)),
         controls=(_NO_ADVERSARIAL_TRAINING,),

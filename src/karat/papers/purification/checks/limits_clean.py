@@ -3,6 +3,7 @@
 from typing import Any
 
 from karat.papers.purification.checks.limit_readings import (
+    CHEAP,
     HALF_OF_NOTHING,
     NO_CLEAN_TRAINING,
     OVER_D,
@@ -25,8 +26,9 @@ from karat.papers.purification.checks.readings import SMALL, average, halfway
 from karat.papers.purification.experiments.limits import BASE, LIMITS, LimitsResult
 from karat.papers.purification.experiments.pure_start_config import PureStartConfig
 from karat.study.check import Check
+from karat.study.control import Control
 from karat.study.finding import ERROR, LOSS, Finding
-from karat.study.judging import all_of, bound, noted, one_constant, share
+from karat.study.judging import Undecided, all_of, bound, noted, one_constant, share
 from karat.study.run import examples
 
 
@@ -72,6 +74,24 @@ def _falls_altogether(every: LimitRuns) -> Finding:
     ]
     right = share(*_counted(largest(every), lambda r: r.clean.error, moved=False), "at most", SMALL)
     return all_of(*parts, right)
+
+
+def _stays_fallen(every: LimitRuns) -> Finding:
+    """The share of inputs that are wrong after the move, at every late stop of clean training."""
+    runs = largest(every)
+    config = runs[0].config
+    begin = max(config.d**0.01, 1 / config.scaled_decay)
+    late = [stop for stop, time in enumerate(runs[0].result.fallen_times) if time >= begin]
+    draws = sum(-(-run.config.n_moved // 4) for run in runs)
+    parts = []
+    for stop in late:
+        wrong = sum(run.result.fallen_curve[stop] for run in runs) / len(runs)
+        parts.append(share(round(wrong * draws), draws, "at least", 1 - SMALL))
+    if not parts:
+        raise Undecided("no stop of clean training is late enough")
+    return noted(
+        all_of(*parts), f"{len(late)} stops from {begin:.3g} to {max(runs[0].result.fallen_times):.3g} d/lr."
+    )
 
 
 def _mixture_law(every: LimitRuns) -> Finding:
@@ -123,6 +143,21 @@ def _mixtures(power: float) -> list[tuple[PureStartConfig, LimitsResult]]:
     return cells
 
 
+def _over_time(fallen: float) -> list[tuple[PureStartConfig, LimitsResult]]:
+    result = made_up(
+        LimitsResult, fallen_times=[20.0, 40.0], fallen_curve=[1.0, fallen], clean={"alpha": 1.5}, support=4e3
+    )
+    return [(PureStartConfig(d=10**8), result)]
+
+
+_FEW_CODES = Control(
+    name="far fewer codes than k",
+    removes="structure",
+    settings={"small_rate": 0.05, "robust_time": 0.0},
+    cheap=CHEAP,
+    why="With a twentieth of k codes the mixture is too small to be seen at this length of the move.",
+)
+
 _READING = (
     f"b = k^-{BASE.bias_power:g} and lambda = d^-{1 + (BASE.decay_power or 0):g}: powers that one can see "
     f"where the "
@@ -169,6 +204,18 @@ CHECKS = (
         "d, of a net that errs on at most a quarter without the move, part (b) of the same theorem. tau = "
         f"k^-0.51, the smallest that c = 0.001 allows. {_READING}",
         headline=True,
+    ),
+    Check(
+        claim_id="purification.thm5.1c.time",
+        experiment=LIMITS,
+        evaluate=_stays_fallen,
+        conditions=fragile_conditions,
+        observed=structure,
+        satisfied=examples(*_over_time(0.99)),
+        violated=examples(*_over_time(0.5)),
+        controls=(_FEW_CODES,),
+        reading=f"1 - o(1) is read as at least {1 - SMALL:g} at the largest d, at every stop from max(T_c, "
+        f"1/(lr lambda)) to the end of clean training. {_READING}",
     ),
     Check(
         claim_id="purification.thmE.1",

@@ -1,17 +1,16 @@
 """A check on the tickets of a random start, over the dimension."""
 
-import math
 from collections.abc import Sequence
 
 import numpy as np
 
-from karat.papers.purification.bounds import GAMMA, sure_winners_from, ticket_counts, xi2
+from karat.papers.purification.bounds import GAMMA, sure_winners_from, xi2
 from karat.papers.purification.checks.made_up import made_up
 from karat.papers.purification.experiments.tickets import TICKETS, StartCounts, TicketsConfig
 from karat.study.check import Check
 from karat.study.control import Control
 from karat.study.finding import COUNT, Finding
-from karat.study.hypothesis import Condition, at_least
+from karat.study.hypothesis import Condition, at_least, at_most
 from karat.study.judging import Undecided, all_of, bound, noted
 from karat.study.run import Run, examples, grouped
 
@@ -39,18 +38,23 @@ def _geometry(every: TicketRuns) -> Finding:
         )
     if not findings:
         raise Undecided("no run has finished")
-    return all_of(*findings)
-
-
-def _event(config: TicketsConfig) -> list[Condition]:
-    """How many sure winners a feature must expect for all of them to have some."""
-    expected = ticket_counts(config.d, config.m, config.c0, GAMMA).sure
-    first = sure_winners_from(config.c0, GAMMA)
-    note = (
-        f"with this c0 = {config.c0:.2f} first so at d = 10^{first:.0f}, with c0 = 1 and gamma = 0.1, the "
-        f"largest allowed, at d = 10^{sure_winners_from(1.0, 0.1):.0f}"
+    config = every[0].config
+    return noted(
+        all_of(*findings),
+        f"By exact tails a feature first expects 4 log d sure winners at d = 10^"
+        f"{sure_winners_from(config.c0, GAMMA):.0f} with c0 = {config.c0:.2f} and gamma = {GAMMA:g}, with "
+        f"c0 = 1 and "
+        f"gamma = 0.1, the largest allowed, at d = 10^{sure_winners_from(1.0, 0.1):.0f}.",
     )
-    return [at_least("4 log d sure winners per feature are expected", expected, 4 * math.log(config.d), note)]
+
+
+def _constants(config: TicketsConfig) -> list[Condition]:
+    """The constants that the lemma allows; its event itself is what it concludes."""
+    return [
+        at_most("Lem B.2: c0 < 1", config.c0, 1.0),
+        at_least("Lem B.2: c0 > 0", config.c0, 0.0),
+        at_most("Lem B.2: gamma < 0.1", GAMMA, 0.1),
+    ]
 
 
 def _starts(power: float, *, sure: int = 0, potential: int = 9) -> list[tuple[TicketsConfig, StartCounts]]:
@@ -83,7 +87,7 @@ CHECKS = (
         claim_id="purification.lemB.2",
         experiment=TICKETS,
         evaluate=_geometry,
-        conditions=_event,
+        conditions=_constants,
         satisfied=examples(*_starts(-0.1, sure=2, potential=1)),
         violated=examples(*_starts(-0.1)),
         controls=(_EQUAL_SIZES,),

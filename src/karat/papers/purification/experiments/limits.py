@@ -14,8 +14,9 @@ from karat.papers.purification.experiments.symmetric_measures import (
     deviations,
     measure,
     penalty,
+    universal_error,
 )
-from karat.reductions.symmetric import State, SymmetricNet, reduce, resumed, step
+from karat.reductions.symmetric import State, SymmetricNet, draw_points, reduce, resumed, step
 from karat.study.experiment import Experiment, Preset
 
 
@@ -37,6 +38,8 @@ class LimitsResult:
         movement: largest :math:`\sum_i \|w_i - w_i'\|^2 / \sum_i \|w_i\|^2` over adversarial training.
         largest_dense: largest length of a neuron's dense part over adversarial training, :math:`\max_i
             \|v_i\|_2`.
+        fallen_times: rescaled times of clean training, from its middle on.
+        fallen_curve: error along the universal direction, moved by the length `fall`, at these times.
         steps: of adversarial training at which the curves were taken.
         movement_curve: how far the weights have moved by then.
         law_curve: mixture over the predicted one by then.
@@ -55,6 +58,8 @@ class LimitsResult:
     robust_objective: float
     movement: float
     largest_dense: float
+    fallen_times: list[float]
+    fallen_curve: list[float]
     steps: list[int]
     movement_curve: list[float]
     law_curve: list[float]
@@ -65,7 +70,8 @@ def run(config: PureStartConfig, generator: torch.Generator) -> LimitsResult:
     """Train clean from pure features, train adversarially from there, measure all three nets."""
     seed, for_tests = torch.randint(2**31, (2,), generator=generator).tolist()
     begin = reduce(config.problem(seed))
-    clean, objectives = _trained(config, begin, config.clean_steps)
+    way, objectives = _trained(config, begin, config.clean_steps)
+    clean = way[-1]
     _require_awake(clean.net, config.clean_steps)
     states = [resumed(clean, config.robust_trainer())]
     attacked = []
@@ -87,6 +93,9 @@ def run(config: PureStartConfig, generator: torch.Generator) -> LimitsResult:
         measure(settings, net, np.random.default_rng([for_tests, i]))
         for i, (settings, net) in enumerate(zip((few, config, config), nets, strict=True))
     )
+    # The same inputs at every time: only the net changes.
+    moved_inputs = draw_points(code, -(-config.n_moved // 4), generator=np.random.default_rng([for_tests, 4]))
+    late = [way[round(config.clean_steps * share / 10)] for share in range(5, 11)]
     scale = measured.law / (clean.net.beta / clean.net.alpha) if clean.net.beta else 0.0
     return LimitsResult(
         k=config.sparsity,
@@ -101,6 +110,8 @@ def run(config: PureStartConfig, generator: torch.Generator) -> LimitsResult:
         robust_objective=float(np.mean(attacked)),
         movement=max(moved),
         largest_dense=max(dense) * math.sqrt(config.d - 1),
+        fallen_times=[state.time for state in late],
+        fallen_curve=[universal_error(config, state.net, moved_inputs) for state in late],
         steps=stops,
         movement_curve=[moved[stop] for stop in stops],
         law_curve=[scale * states[stop].net.beta / states[stop].net.alpha for stop in stops],
@@ -108,14 +119,13 @@ def run(config: PureStartConfig, generator: torch.Generator) -> LimitsResult:
     )
 
 
-def _trained(config: PureStartConfig, state: State, steps: int) -> tuple[State, list[float]]:
-    """Some updates; the objective before each of them."""
-    objectives = []
+def _trained(config: PureStartConfig, state: State, steps: int) -> tuple[list[State], list[float]]:
+    """All states on the way through some updates, and the objective before each of them."""
+    way, objectives = [state], []
     for _ in range(steps):
-        regulariser = penalty(config, state.net)
-        state = step(state)
-        objectives.append(regulariser + (state.loss or 0.0))
-    return state, objectives
+        way.append(step(way[-1]))
+        objectives.append(penalty(config, way[-2].net) + (way[-1].loss or 0.0))
+    return way, objectives
 
 
 def _require_awake(net: SymmetricNet, step: int) -> None:
@@ -137,7 +147,6 @@ L_INF = PureStartConfig(
     radius_power=1.751,
     fall_power=1.85,
     small_rate=1.0,
-    robust_share=0.5,
     robust_time=1.0,
     batch=32,
 )
@@ -156,7 +165,7 @@ def _presets(config: PureStartConfig) -> dict[str, Preset[PureStartConfig]]:
         ),
         "quick": Preset(
             config=config,
-            grid={"d": (10**6, 10**7, 10**8, 10**9, 10**10)},
+            grid={"d": (10**7, 10**8, 10**9, 10**10)},
             seeds=3,
             cell_seconds=5.0 * share,
         ),

@@ -71,8 +71,8 @@ class PureStartConfig:
     robust_share: Positive = 1.0
     robust_time: NonNegative = 3.0
     batch: Count = 128
-    n_test: Count = 10_000
-    n_moved: Count = 1000
+    n_test: Count = 8000
+    n_moved: Count = 800
     n_attack: Count = 600
     n_linear: Count = 20
     pgd_steps: Count = 5

@@ -105,6 +105,18 @@ def measure(config: PureStartConfig, net: SymmetricNet, generator: np.random.Gen
     )
 
 
+def universal_error(config: PureStartConfig, net: SymmetricNet, points: SparsePoints) -> float:
+    """Share of inputs that are wrong after the move along the universal direction by the length `fall`.
+
+    Args:
+        config: the norm and the length.
+        net: to be attacked.
+        points: inputs.
+    """
+    found = attack(net, points, config.p, config.fall, start="universal")
+    return float(wrong(found.margin, points.label).mean())
+
+
 def _chunks(config: PureStartConfig, count: int, generator: np.random.Generator) -> Iterator[SparsePoints]:
     """Draw inputs, as many at once as fit into memory."""
     rows = max(1, int(CHUNK / max(config.code.expected_support, 1.0)))
