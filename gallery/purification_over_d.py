@@ -1,4 +1,4 @@
-"""What vanishes as d grows to 10^10: errors, movement and mixtures from pure features, by the exact reduction."""
+"""What vanishes as d grows to 10^10, from pure features: errors, movement and mixtures."""
 
 import argparse
 from pathlib import Path

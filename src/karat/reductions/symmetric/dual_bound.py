@@ -55,7 +55,7 @@ def _smallest(
         found = copies * (at_begin + slope * own * (delta - first)) - mu * delta + nu * delta * delta
         if found < best:
             best, slope_there = found, slope
-        if end >= high:
+        if not end < high:  # NaN ends here, too
             return best, slope_there
         begin = end
         piece += 1

@@ -51,6 +51,13 @@ NO_ADVERSARIAL_TRAINING = Control(
     why="The net of clean training itself is neither purer nor more robust.",
 )
 
+POWERS = (
+    "The data have E|z|_0 = small_rate k codes, b = k^-bias_power and lambda = d^-(1 + decay_power), "
+    "settings of the "
+    "run: powers that one can see, where the text has k^-0.5001 and logloglog(d)/d (those are looked at by "
+    "purification.alg1.asleep)."
+)
+
 SLEEPING_CODES = Control(
     name="small codes sleep",
     removes="structure",
@@ -158,12 +165,21 @@ def robust_conditions(config: PureStartConfig) -> list[Condition]:
 
 
 def both_conditions(config: PureStartConfig) -> list[Condition]:
-    """What the corollaries that compare both trainings ask.
+    """What the l_inf theorem on both trainings asks, each at its own radius.
 
     Args:
         config: of a run.
     """
     return [*fragile_conditions(config), *robust_conditions(config)]
+
+
+def same_radius_conditions(config: PureStartConfig) -> list[Condition]:
+    """What the corollaries that compare both trainings at the radius of training ask.
+
+    Args:
+        config: of a run.
+    """
+    return [*bounds_hypotheses.of_fragility(config.theorem_setting()), *robust_conditions(config)]
 
 
 def structure(run: LimitRun) -> list[Condition]:

@@ -35,6 +35,7 @@ class LimitsResult:
         robust: after adversarial training.
         clean_objective: mean objective over the second half of clean training.
         robust_objective: mean objective, under attack, over adversarial training.
+        last_objective: the same over its last tenth.
         movement: largest :math:`\sum_i \|w_i - w_i'\|^2 / \sum_i \|w_i\|^2` over adversarial training.
         largest_dense: largest length of a neuron's dense part over adversarial training, :math:`\max_i
             \|v_i\|_2`.
@@ -56,6 +57,7 @@ class LimitsResult:
     robust: SymmetricErrors
     clean_objective: float
     robust_objective: float
+    last_objective: float
     movement: float
     largest_dense: float
     fallen_times: list[float]
@@ -108,6 +110,7 @@ def run(config: PureStartConfig, generator: torch.Generator) -> LimitsResult:
         robust=robust,
         clean_objective=float(np.mean(objectives[len(objectives) // 2 :])) if objectives else start.objective,
         robust_objective=float(np.mean(attacked)),
+        last_objective=float(np.mean(attacked[-max(1, len(attacked) // 10) :])),
         movement=max(moved),
         largest_dense=max(dense) * math.sqrt(config.d - 1),
         fallen_times=[state.time for state in late],
@@ -145,12 +148,16 @@ L_INF = PureStartConfig(
     d=10**8,
     p=math.inf,
     radius_power=1.751,
-    fall_power=1.85,
+    fall_power=1.9999,
     small_rate=1.0,
     robust_time=1.0,
     batch=32,
 )
 """Fewer small codes, so that the printed radius wakes no sleeping neuron of the clean net."""
+
+
+EDGE = replace(BASE, radius_power=0.501, n_test=2000, n_moved=400, n_attack=300)
+"""At the largest radius, 1/(sqrt(k) d^c0) up to half a percent; less is asked beside the radius of `BASE`."""
 
 
 def _presets(config: PureStartConfig) -> dict[str, Preset[PureStartConfig]]:
@@ -165,7 +172,9 @@ def _presets(config: PureStartConfig) -> dict[str, Preset[PureStartConfig]]:
         ),
         "quick": Preset(
             config=config,
-            grid={"d": (10**7, 10**8, 10**9, 10**10)},
+            grid={
+                "d": (10**7, 10**8, 10**9, 10**10) if config.radius_power != 0.501 else (10**8, 10**9, 10**10)
+            },
             seeds=3,
             cell_seconds=5.0 * share,
         ),
@@ -189,6 +198,15 @@ LIMITS = Experiment(
     title="What vanishes as d grows, from pure features at dimensions that no matrix reaches?",
     paper="purification",
     presets=_presets(BASE),
+    run=run,
+    work=_work,
+)
+
+LIMITS_EDGE = Experiment(
+    name="purification.limits_edge",
+    title="What vanishes as d grows at the largest radius of the theorems?",
+    paper="purification",
+    presets=_presets(EDGE),
     run=run,
     work=_work,
 )
