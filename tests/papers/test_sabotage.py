@@ -171,7 +171,7 @@ SPOILED = [
     ("purification.sec6.transfer", "as a random direction", value(mean_rate=0.55, random=[0.54])),
     ("purification.sec5.purify", "a gain of 0.001", value(robust__pgd=0.201)),
     ("purification.sec5.purify", "no mixture at the start", value(clean__ratio=1e-5, robust__ratio=1e-6)),
-    ("purification.thm5.3c", "training that does nothing", value(clean__ratio=0.02, robust__ratio=0.02)),
+    ("purification.thm5.3c", "training that does nothing", value(clean__law=1.0, robust__law=1.0)),
 ]  # fmt: skip
 """Claim, what is spoiled, and how: a run -> its spoiled result."""
 

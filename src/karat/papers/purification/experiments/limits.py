@@ -156,11 +156,13 @@ L_INF = PureStartConfig(
 """Fewer small codes, so that the printed radius wakes no sleeping neuron of the clean net."""
 
 
-EDGE = replace(BASE, radius_power=0.501, n_test=2000, n_moved=400, n_attack=300)
+EDGE = replace(BASE, radius_power=0.501, n_test=2000, n_moved=400, n_attack=150, n_linear=5, cells=4)
 """At the largest radius, 1/(sqrt(k) d^c0) up to half a percent; less is asked beside the radius of `BASE`."""
 
 
-def _presets(config: PureStartConfig) -> dict[str, Preset[PureStartConfig]]:
+def _presets(
+    config: PureStartConfig, sizes: tuple[int, ...] = (10**7, 10**8, 10**9, 10**10)
+) -> dict[str, Preset[PureStartConfig]]:
     small = replace(config, clean_steps=60, robust_time=config.robust_time / 3, batch=8)
     share = 1.0 if config.p == 2 else 0.25  # of the work, like the small codes
     return {
@@ -206,7 +208,7 @@ LIMITS_EDGE = Experiment(
     name="purification.limits_edge",
     title="What vanishes as d grows at the largest radius of the theorems?",
     paper="purification",
-    presets=_presets(EDGE),
+    presets=_presets(EDGE, (10**8, 4 * 10**8, 16 * 10**8)),
     run=run,
     work=_work,
 )

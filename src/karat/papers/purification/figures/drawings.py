@@ -117,7 +117,7 @@ def draw_surgery(ax: Axes, runs: Sequence[TwoTrainingsRun], *, legend_at: float 
         np.mean([value(run.result) for run in runs]) for value in (lambda r: r.hubs, lambda r: r.ordinary)
     )
     finish(ax, x="accuracy", y="", legend=False)
-    text = f"{hubs:.0f} hubs, {ordinary:.0f} other live neurons"
+    text = f"hubs: {hubs:.0f}, other live neurons: {ordinary:.0f}"
     ax.text(0, 1.02, text, transform=ax.transAxes, fontsize=9.5, color=INK)
     ax.legend(frameon=False, fontsize=8, ncols=3, loc="upper center", bbox_to_anchor=(0.4, legend_at))
 
