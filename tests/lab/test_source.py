@@ -100,9 +100,9 @@ def test_a_record_does_not_depend_on_words_lists_and_verdicts():
 
 
 def test_experiments_of_one_paper_do_not_share_all_files():
-    one, other = files_of("purification.table1"), files_of("purification.scaling")
+    one, other = files_of("purification.table1"), files_of("purification.pureinit")
     assert one - other >= {"papers/purification/experiments/table1.py", "training/images/training.py"}
-    assert other - one >= {"papers/purification/experiments/scaling.py", "attacks/cascade.py"}
+    assert other - one >= {"papers/purification/experiments/pureinit.py", "attacks/cascade.py"}
 
 
 LOADED = """

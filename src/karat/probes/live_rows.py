@@ -18,7 +18,7 @@ def grown_neurons(W: Tensor, threshold: float) -> Tensor:
 
     Args:
         W: (m, d) weights.
-        threshold: b > 0.
+        threshold: b.
 
     Reading: a finite-size notion of ours; the theory's winners are defined as d grows. Small random rows of
         length :math:`\sigma_0 \sqrt d` are longer than the first threshold
@@ -27,7 +27,7 @@ def grown_neurons(W: Tensor, threshold: float) -> Tensor:
     >>> grown_neurons(torch.tensor([[60.0], [0.5], [0.05]]), threshold=0.1).tolist()
     [True, True, False]
     """
-    require_number(threshold, "threshold", "grown_neurons", positive=True)
+    require_number(threshold, "threshold", "grown_neurons", minimum=0)
     return torch.linalg.vector_norm(W, dim=1) > threshold
 
 

@@ -12,7 +12,7 @@ from karat.core.ball import Ball
 from karat.core.divergence import Diverged
 from karat.lab.execute import execute
 from karat.nets import OddTwoLayer
-from karat.papers.purification.checks.clean_net import CHECKS as CLEAN_CHECKS
+from karat.papers.purification.checks.clean_time import CHECKS as CLEAN_CHECKS
 from karat.papers.purification.experiments import oracles
 from karat.papers.purification.experiments.draws import split
 from karat.papers.purification.experiments.l2 import L2
@@ -34,7 +34,7 @@ from karat.training.odd import GrowingBias, OddClassifier, TwoStageBias
 @pytest.mark.slow
 def test_theorems_at_finite_size_are_out_of_regime_with_their_numbers(records):
     (check,) = [check for check in CLEAN_CHECKS if check.claim_id == "purification.thm5.1a"]
-    claim = judge_claim(get_statement(check.claim_id), check, records("purification.l2"), "tiny")
+    claim = judge_claim(get_statement(check.claim_id), check, records("purification.clean_time"), "tiny")
     assert claim.verdict == "out of regime"
     assert any("sure winners" in sentence for sentence in claim.hypotheses_unmet)
     assert any(entry.status == "waived" for entry in claim.ledger)

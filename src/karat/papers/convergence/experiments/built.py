@@ -48,7 +48,7 @@ class BuiltConfig:
     """
 
     m: Pairs
-    sigma: Positive = 0.3
+    sigma: Annotated[float, Ge(1e-100)] = 0.3
     ridge: NonNegative = 0.01
     d: Annotated[int, Ge(2)] = 3
     n: Annotated[int, Ge(2)] = 4

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from karat.core.ranges import Count, settings
-from karat.data import SparseCoding
+from karat.data import SparseCode, SparseCoding
 from karat.papers.purification.experiments.draws import split
 from karat.study.experiment import Experiment, Preset
 
@@ -43,6 +43,9 @@ class GradientsConfig:
     rho: Literal["fresh", "shared"] = "fresh"
     points: Literal["fresh", "repeated"] = "fresh"
     indicators: Literal["printed", "swapped"] = "printed"
+
+    def __post_init__(self) -> None:
+        SparseCode(k=self.k, D=self.d)  # its own checks
 
 
 @dataclass(frozen=True, kw_only=True)

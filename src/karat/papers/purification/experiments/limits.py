@@ -156,7 +156,17 @@ L_INF = PureStartConfig(
 """Fewer small codes, so that the printed radius wakes no sleeping neuron of the clean net."""
 
 
-EDGE = replace(BASE, radius_power=0.501, n_test=2000, n_moved=400, n_attack=150, n_linear=5, cells=4)
+EDGE = replace(
+    BASE,
+    radius_power=0.501,
+    robust_time=1.0,
+    batch=32,
+    n_test=2000,
+    n_moved=400,
+    n_attack=150,
+    n_linear=5,
+    cells=4,
+)
 """At the largest radius, 1/(sqrt(k) d^c0) up to half a percent; less is asked beside the radius of `BASE`."""
 
 

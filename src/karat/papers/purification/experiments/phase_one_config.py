@@ -65,6 +65,9 @@ class PhaseConfig:
     n: Count = 250
     n_test: Steps = 2000
 
+    def __post_init__(self) -> None:
+        _ = self.code  # its own checks
+
     @property
     def code(self) -> SparseCode:
         """The law of the codes."""

@@ -14,6 +14,9 @@ from karat.reductions.symmetric import Problem, SymmetricNet, obstacle
 from karat.training import Adversary
 from karat.training.odd import OddTrainer, RelativeStep, ShrinkingNoise
 
+MOST_STEPS = 100_000
+"""Steps of adversarial training beyond which a run would take days."""
+
 
 @dataclass(frozen=True, kw_only=True)
 @settings
@@ -86,9 +89,20 @@ class PureStartConfig:
             raise ValueError(f"`k` of `{owner}` must be at most `d` = {self.d}, got {self.k}.")
         if self.p not in (2.0, math.inf):
             raise ValueError(f"`p` of `{owner}` must be 2 or inf, got {self.p:g}.")
+        sizes = {"bias_power": self.threshold, "radius_power": self.tau, "fall_power": self.fall}
+        for name, size in sizes.items():
+            if size < 1e-100:
+                power = getattr(self, name)
+                raise ValueError(f"`{name}` of `{owner}` leaves nothing of k^-{power:g}, got {power:g}.")
         reason = obstacle(replace(self.problem(seed=0), trainer=self.robust_trainer()))
         if reason is not None:
             raise ValueError(f"the reduction `symmetric` behind `{owner}` is not exact here: {reason}.")
+        steps = self.robust_time * self.sparsity**2 * math.log(self.d) / (self.d * self.robust_step)
+        if not steps <= MOST_STEPS:
+            raise ValueError(
+                f"`robust_time` of `{owner}` asks for {steps:.3g} adversarial steps, the most are {MOST_STEPS:,}: "
+                "lower it, or raise `robust_share`."
+            )
 
     @property
     def sparsity(self) -> int:

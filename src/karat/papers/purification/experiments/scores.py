@@ -8,6 +8,7 @@ import torch
 from annotated_types import Ge
 
 from karat.core.ranges import NonNegative, Positive, settings
+from karat.data import SparseCode
 from karat.papers.purification.bounds_scores import ScoreLaw
 from karat.study.experiment import Experiment, Preset
 
@@ -35,6 +36,9 @@ class ScoresConfig:
     k: Annotated[int, Ge(16)]
     small_rate: Positive = 0.15
     power: Annotated[NonNegative, Ge(0.5)] = 0.7
+
+    def __post_init__(self) -> None:
+        SparseCode(k=self.k, D=self.d, small_rate=self.small_rate)  # its own checks
 
     @property
     def d(self) -> int:
