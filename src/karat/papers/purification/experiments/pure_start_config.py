@@ -100,8 +100,8 @@ class PureStartConfig:
         steps = self.robust_time * self.sparsity**2 * math.log(self.d) / (self.d * self.robust_step)
         if not steps <= MOST_STEPS:
             raise ValueError(
-                f"`robust_time` of `{owner}` asks for {steps:.3g} steps, the most are {MOST_STEPS:,}: lower it, or "
-                "raise `robust_share`."
+                f"`robust_time` of `{owner}` asks for {steps:.3g} steps, the most are {MOST_STEPS:,}: "
+                "lower it, or raise `robust_share`."
             )
 
     @property
