@@ -36,7 +36,8 @@ NO_PLACEBO = {
             "purification.sec5.purify", "purification.sec6.universal", "purification.lemE.2.zero",
             "purification.lemH.2", "purification.lemH.3", "purification.lemH.4", "purification.sec6.one-each",
             "purification.def5.5", "purification.lemG.5", "purification.claimG.6", "purification.sec6.chance",
-            "purification.thm5.3a.weak", "purification.lemB.2",
+            "purification.thm5.3a.weak", "purification.lemB.2", "purification.thmE.1", "purification.thm5.4",
+            "purification.thmF.1", "purification.corF.2", "purification.eqF.17",
         ),
         "the claim fails",
     ),
@@ -53,6 +54,7 @@ NO_PLACEBO = {
         (
             "benign.fig6", "features.fig7", "features.fig11", "lazy.fig3", "lazy.fig4.radius",
             "purification.eq6.2", "purification.sec1.principle", "purification.thmF.4",
+            "purification.corF.5",
         ),
         "the claim is undecided at quick, and does not lean to hold",
     ),

@@ -37,7 +37,7 @@ def _clean_error(every: LimitRuns) -> Finding:
     """The clean error, o(1)."""
     runs = largest(every)
     # Pure features have a small error themselves: training must be seen to do something.
-    learned = [run.result.clean.error / max(run.result.start.error, 1e-9) for run in runs]
+    learned = [run.result.clean.objective / max(run.result.start.objective, 1e-9) for run in runs]
     return noted(
         all_of(vanishes(every, lambda r: r.clean.error, ERROR), bound(learned, "at most", LEARNED, RATIO)),
         f"At the largest d the pure features themselves err on "
