@@ -187,9 +187,8 @@ CHECKS = (
         satisfied=examples(*_cells(-0.1, error=0.03)),
         violated=examples(*_cells(0.1, error=0.3)),
         controls=(SLEEPING_CODES, NO_CLEAN_TRAINING),
-        reading=f"Error of sign(E_rho f), which is deterministic; Thm 5.1 draws rho. A tenth less than the "
-        f"pure features "
-        f"at least, so that training did it. {OVER_D} {POWERS}",
+        reading=f"Error of sign(E_rho f), which is deterministic; Thm 5.1 draws rho. The objective "
+        f"must end a tenth below that of the pure features, so that training did something. {OVER_D} {POWERS}",
         headline=True,
     ),
     Check(
