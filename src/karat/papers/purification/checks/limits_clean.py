@@ -188,7 +188,8 @@ CHECKS = (
         violated=examples(*_cells(0.1, error=0.3)),
         controls=(SLEEPING_CODES, NO_CLEAN_TRAINING),
         reading=f"Error of sign(E_rho f), which is deterministic; Thm 5.1 draws rho. The objective "
-        f"must end a tenth below that of the pure features, so that training did something. {OVER_D} {POWERS}",
+        f"must end a tenth below that of the pure features, so that training did something. {OVER_D} "
+        f"{POWERS}",
         headline=True,
     ),
     Check(
