@@ -6,7 +6,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from karat.core.statistics import fit_power_law
-from karat.papers.purification.experiments.limits import LIMITS, LIMITS_INF, LimitsResult
+from karat.papers.purification.experiments.limits import LIMITS, LIMITS_EDGE, LIMITS_INF, LimitsResult
 from karat.papers.purification.experiments.pure_start_config import PureStartConfig
 from karat.papers.purification.figures.drawings import CLEAN, GOLD, ROBUST
 from karat.study.drawing.picture import Drawing, Picture
@@ -39,7 +39,7 @@ def draw_limits(runs: Runs[PureStartConfig, LimitsResult]) -> list[Picture]:
         f"legends are "
         "fitted outside the grey. Robust error is a bracket: lines are attacks, crosses certificates."
     )
-    return [Picture(f"What vanishes as d grows ({norm})", caption, figure)]
+    return [Picture(f"What vanishes as d grows ({norm}, tau = k^-{config.radius_power:g})", caption, figure)]
 
 
 def _draw_attacked(ax: Axes, runs: Sequence[Run[PureStartConfig, LimitsResult]]) -> None:
@@ -124,4 +124,8 @@ def _sparsities(runs: Sequence[Run[PureStartConfig, LimitsResult]]) -> str:
     return f"{min(values)} to {max(values)}"
 
 
-FIGURES = (Drawing(LIMITS, draw_limits), Drawing(LIMITS_INF, draw_limits))
+FIGURES = (
+    Drawing(LIMITS, draw_limits),
+    Drawing(LIMITS_EDGE, draw_limits),
+    Drawing(LIMITS_INF, draw_limits),
+)
