@@ -62,24 +62,6 @@ def clean_conditions(config: OddNetConfig) -> list[Condition]:
     return bounds_hypotheses.of_clean_training(config.theorem_setting())
 
 
-def fragile_conditions(config: OddNetConfig) -> list[Condition]:
-    """What the theorem on the fragility of the clean net asks.
-
-    Args:
-        config: of a run.
-    """
-    return bounds_hypotheses.of_fragility(config.theorem_setting())
-
-
-def robust_conditions(config: OddNetConfig) -> list[Condition]:
-    """What the theorems on adversarial training ask.
-
-    Args:
-        config: of a run.
-    """
-    return bounds_hypotheses.of_adversarial_training(config.theorem_setting())
-
-
 def standard(runs: Iterable[Run[C, R]]) -> list[Run[C, R]]:
     """The runs with the standard data and k <= d^0.499, of every d those with the largest such k.
 
