@@ -184,9 +184,7 @@ def _presets(
         ),
         "quick": Preset(
             config=config,
-            grid={
-                "d": (10**7, 10**8, 10**9, 10**10) if config.radius_power != 0.501 else (10**8, 10**9, 10**10)
-            },
+            grid={"d": sizes},
             seeds=3,
             cell_seconds=5.0 * share,
         ),
@@ -218,7 +216,7 @@ LIMITS_EDGE = Experiment(
     name="purification.limits_edge",
     title="What vanishes as d grows at the largest radius of the theorems?",
     paper="purification",
-    presets=_presets(EDGE, (10**8, 4 * 10**8, 16 * 10**8)),
+    presets=_presets(EDGE, (10**8, 10**9, 10**10)),
     run=run,
     work=_work,
 )
