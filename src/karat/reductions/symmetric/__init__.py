@@ -1,4 +1,4 @@
-"""Training of the odd net from pure features: permutations of the features leave three numbers."""
+"""Training of the odd net from pure features: permutations of the features leave few numbers."""
 
 from typing import TYPE_CHECKING
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
         resumed,
         step,
     )
-    from karat.reductions.symmetric.net import SymmetricNet
+    from karat.reductions.symmetric.net import NeuronClass, SymmetricNet
     from karat.reductions.symmetric.perturbation import Attacked, attack, strongest
     from karat.reductions.symmetric.sparse_points import SparsePoints, draw_points
 else:
@@ -23,6 +23,7 @@ else:
 
 __all__ = [
     "Attacked",
+    "NeuronClass",
     "Problem",
     "SparsePoints",
     "State",

@@ -69,11 +69,11 @@ class Problem:
 
 @dataclass(frozen=True, eq=False)
 class State:
-    r"""Training after some updates: three numbers per net, whatever d is.
+    r"""Training after some updates: two numbers per class of neurons and one for the hubs, whatever d is.
 
     Args:
         problem: what is trained; it holds no array that grows with d.
-        coefficients: :math:`\alpha, \beta, \gamma`.
+        coefficients: :math:`\alpha_c, \beta_c`, class after class, then :math:`\gamma`.
         net: they belong to, with its threshold and noise.
         step: updates so far.
         time: rescaled time, the sum of the steps h so far.
@@ -129,7 +129,7 @@ def trainer_obstacle(trainer: OddTrainer, dictionary: str) -> str | None:
 
 
 def reduce(problem: Problem, *, despite_obstacle: bool = False) -> State:
-    """The problem as three numbers.
+    """The problem as a few numbers.
 
     Args:
         problem: one without an obstacle.
@@ -139,7 +139,7 @@ def reduce(problem: Problem, *, despite_obstacle: bool = False) -> State:
     if not despite_obstacle:
         require_exact(obstacle(problem), "symmetric")
     net = problem.start.replace(sigma_rho=problem.trainer.noise(problem.start.threshold, 0.0))
-    return State(problem, _coefficients(net), net)
+    return State(problem, net.coefficients, net)
 
 
 def step(state: State) -> State:
@@ -162,18 +162,13 @@ def step(state: State) -> State:
     # The derivative of log(1 + e^-t) is -1/(1 + e^t); written with tanh it cannot overflow.
     residual = y * 0.5 * (1 - np.tanh(margin / 2)) / len(points)
     moved = h * net.coefficient_gradient(seen, residual)
-    shrink = 1 - h * trainer.decay * (1 + np.array([net.length, net.length, net.hub_length]))
-    coefficients = _coefficients(net) * shrink + moved
+    shrink = 1 - h * trainer.decay * (1 + net.coefficient_lengths)
+    coefficients = net.coefficients * shrink + moved
     if not (np.abs(coefficients) < LARGEST).all():
         raise Diverged(state.step, "the coefficients grow without bound")
     threshold = trainer.bias(net.threshold, h)
-    alpha, beta, gamma = coefficients.tolist()
-    after = net.replace(
-        alpha=alpha,
-        beta=beta,
-        gamma=gamma,
-        threshold=threshold,
-        sigma_rho=trainer.noise(threshold, state.time + h),
+    after = net.with_coefficients(
+        coefficients, threshold=threshold, sigma_rho=trainer.noise(threshold, state.time + h)
     )
     loss = float(np.logaddexp(0.0, -margin).mean())
     return State(problem, coefficients, after, state.step + 1, state.time + h, loss)
@@ -207,10 +202,6 @@ def _attacked(net: SymmetricNet, points: SparsePoints, trainer: OddTrainer, step
     p = adversary.ball.p if adversary.ball.p in (2, float("inf")) else 2
     zero_below = adversary.method.zero_below if isinstance(adversary.method, Steepest) else 0.0
     return attack(net, points, p, radius, zero_below=zero_below).moved
-
-
-def _coefficients(net: SymmetricNet) -> Array:
-    return np.array([net.alpha, net.beta, net.gamma])
 
 
 def resumed(state: State, trainer: OddTrainer) -> State:

@@ -3,6 +3,7 @@
 import math
 
 from karat.core.compiled import Array, Indices, compiled
+from karat.reductions.symmetric.kernels import Numbers
 
 
 @compiled()
@@ -67,7 +68,7 @@ def _dual(
     others: float,
     rest: float,
     c: float,
-    net: Array,
+    net: Numbers,
     at: Array,
     value: Array,
     slope: Array,
@@ -82,7 +83,7 @@ def _dual(
     Returns:
         the sum; the sum of the slopes where the minima are met; the sum of their squares.
     """
-    own, copies = net[0] - net[1], net[5]
+    own, copies = net.classes[0, 0] - net.classes[0, 1], net.classes[0, 2]
     total, size, pulls, squares = 0.0, 0.0, 0.0, 0.0
     for j in range(len(row)):
         found, steep = _smallest(row[j], c, own, copies, mu + slope[j], nu, tau, at, value)
@@ -104,7 +105,7 @@ def _cell(
     others: float,
     rest: float,
     score: float,
-    net: Array,
+    net: Numbers,
     at: Array,
     value: Array,
     slope: Array,
@@ -116,8 +117,8 @@ def _cell(
     enough: float,
 ) -> float:
     """A lower bound over all perturbations whose sum lies in [low, high]; beyond `enough` any will do."""
-    beta, gamma, copies, hubs = net[1], net[2], net[5], net[6]
-    own = net[0] - beta
+    beta, copies, gamma, hubs = net.classes[0, 1], net.classes[0, 2], net.hubs[0, 0], net.hubs[0, 1]
+    own = net.classes[0, 0] - beta
     c = beta * (score + (low if beta >= 0 else high))
     # A hub sees nothing but the sum.
     hub, _ = _smallest(
@@ -160,7 +161,7 @@ def bound_rows(
     offsets: Indices,
     rest: Array,
     d: float,
-    net: Array,
+    net: Numbers,
     at: Array,
     value: Array,
     slope: Array,

@@ -1,20 +1,34 @@
 r"""Compiled passes over sparse points: outputs, gates, gradients and attacks of a symmetric net.
 
-A neuron sees :math:`u_i = (\alpha - \beta) \tilde x_i + \beta S` with the score :math:`S = \sum_j \tilde
-x_j`, so that neurons of coordinates with equal values have equal outputs and one of them stands for all.
+A neuron of class c sees :math:`u_i = (\alpha_c - \beta_c) \tilde x_i + \beta_c S` with the score :math:`S =
+\sum_j \tilde x_j`, so that neurons of one class and of coordinates with equal values have equal outputs and
+one of them stands for all.
 
-Every function works row by row on points as `SparsePoints` stores them; a net is the vector alpha, beta,
-gamma, threshold, noise, copies, hubs.
+Every function works row by row on points as `SparsePoints` stores them; a net is the three arrays of
+`Numbers`.
 """
 
 import math
-
-import numpy as np
+from typing import NamedTuple
 
 from karat.core.compiled import Array, Indices, compiled
 
 _SLEEPS = 8.5
 """Beyond so many standard deviations a gate is open or shut to rounding."""
+
+
+class Numbers(NamedTuple):
+    """A symmetric net as compiled code reads it.
+
+    Args:
+        level: (2,) threshold and standard deviation of the noise.
+        classes: (C, 3) alpha, beta and copies of every class.
+        hubs: (H, 2) gamma of every class of hubs, and how many they are.
+    """
+
+    level: Array
+    classes: Array
+    hubs: Array
 
 
 @compiled()
@@ -77,19 +91,34 @@ def scores(values: Array, offsets: Indices, rest: Array, d: float, out: Array) -
 
 
 @compiled()
-def _look(row: Array, others: float, rest: float, net: Array, gates: Array) -> tuple[float, float, float]:
-    """Fill the gates of one row; return its output, the gate of all other neurons and that of the hubs."""
-    alpha, beta, gamma, b, s, copies, hubs = net[0], net[1], net[2], net[3], net[4], net[5], net[6]
-    own = alpha - beta
+def look_at(
+    row: Array,
+    others: float,
+    rest: float,
+    net: Numbers,
+    begin: int,
+    gates: Array,
+    rest_gate: Array,
+    hub_gate: Array,
+) -> float:
+    """Fill the gates of one row, listed ones from `begin` on, and of all others; return its output."""
+    b, s = net.level[0], net.level[1]
     score = _score(row, others, rest)
-    total = 0.0
-    for j in range(len(row)):
-        value, gates[j] = pair(own * row[j] + beta * score, b, s)
-        total += value
-    value, rest_gate = pair(own * rest + beta * score, b, s)
-    total += others * value
-    value, hub_gate = pair(gamma * score, b, s)
-    return copies * total + hubs * value, rest_gate, hub_gate
+    f = 0.0
+    for c in range(len(net.classes)):
+        beta = net.classes[c, 1]
+        own = net.classes[c, 0] - beta
+        mine = gates[c, begin : begin + len(row)]
+        total = 0.0
+        for j in range(len(row)):
+            value, mine[j] = pair(own * row[j] + beta * score, b, s)
+            total += value
+        value, rest_gate[c] = pair(own * rest + beta * score, b, s)
+        f += net.classes[c, 2] * (total + others * value)
+    for h in range(len(net.hubs)):
+        value, hub_gate[h] = pair(net.hubs[h, 0] * score, b, s)
+        f += net.hubs[h, 1] * value
+    return f
 
 
 @compiled()
@@ -98,7 +127,7 @@ def look(
     offsets: Indices,
     rest: Array,
     d: float,
-    net: Array,
+    net: Numbers,
     f: Array,
     gates: Array,
     rest_gate: Array,
@@ -113,14 +142,15 @@ def look(
         d: number of coordinates.
         net: the net.
         f: (n,) outputs, overwritten.
-        gates: gates of the neurons of listed coordinates, overwritten.
-        rest_gate: (n,) gate of the neurons of all others, overwritten.
-        hub_gate: (n,) gate of the hubs, overwritten.
+        gates: (C, listed) gates of the neurons of listed coordinates, overwritten.
+        rest_gate: (n, C) gates of the neurons of all others, overwritten.
+        hub_gate: (n, H) gates of the hubs, overwritten.
     """
     for i in range(len(rest)):
         begin, end = offsets[i], offsets[i + 1]
         others = d - (end - begin)
-        f[i], rest_gate[i], hub_gate[i] = _look(values[begin:end], others, rest[i], net, gates[begin:end])
+        row = values[begin:end]
+        f[i] = look_at(row, others, rest[i], net, begin, gates, rest_gate[i], hub_gate[i])
 
 
 @compiled()
@@ -135,11 +165,11 @@ def pull(
     hub_gate: Array,
     out: Array,
 ) -> None:
-    r"""Gradients of the three coefficients, averaged over the symmetry group.
+    r"""Gradients of the coefficients, averaged over the symmetry group.
 
-    Neuron i receives :math:`\sum_n r_n g_{ni} \tilde x_n`. Its own coordinate is averaged over all i, every
-    other
-    one over all pairs :math:`i \ne j`, that of a hub over all j. Times d, for a step has the length h d.
+    Neuron i of a class receives :math:`\sum_n r_n g_{ni} \tilde x_n`. Its own coordinate is averaged over all
+    i, every other one over all pairs :math:`i \ne j`, that of a hub over all j. Times d, for a step has the
+    length h d.
 
     Args:
         values: listed coordinates of the points.
@@ -147,48 +177,67 @@ def pull(
         rest: (n,) the value of all others.
         d: number of coordinates.
         residual: (n,) weights of the points.
-        gates: of the neurons of listed coordinates.
-        rest_gate: (n,) of the neurons of all others.
-        hub_gate: (n,) of the hubs.
-        out: (3,) gradients of alpha, beta and gamma times d, overwritten.
+        gates: (C, listed) of the neurons of listed coordinates.
+        rest_gate: (n, C) of the neurons of all others.
+        hub_gate: (n, H) of the hubs.
+        out: (2 C + H,) gradients times d of alpha and beta, class after class, and of every gamma,
+            overwritten.
     """
-    own, other, dense = 0.0, 0.0, 0.0
+    classes, hubs = len(gates), hub_gate.shape[1]
+    out[:] = 0.0
     for i in range(len(rest)):
         begin, end = offsets[i], offsets[i + 1]
         others = d - (end - begin)
         score = _score(values[begin:end], others, rest[i])
-        mine, theirs = others * rest_gate[i] * rest[i], others * rest_gate[i] * (score - rest[i])
-        for j in range(begin, end):
-            mine += gates[j] * values[j]
-            theirs += gates[j] * (score - values[j])
-        own += residual[i] * mine
-        other += residual[i] * theirs
-        dense += residual[i] * hub_gate[i] * score
-    out[0] = own
-    out[1] = other / (d - 1)
-    out[2] = dense
+        for c in range(classes):
+            shut = others * rest_gate[i, c]
+            mine, theirs = shut * rest[i], shut * (score - rest[i])
+            for j in range(begin, end):
+                mine += gates[c, j] * values[j]
+                theirs += gates[c, j] * (score - values[j])
+            out[2 * c] += residual[i] * mine
+            out[2 * c + 1] += residual[i] * theirs
+        for h in range(hubs):
+            out[2 * classes + h] += residual[i] * hub_gate[i, h] * score
+    for c in range(classes):
+        out[2 * c + 1] /= d - 1
 
 
 @compiled()
-def _slopes(
-    others: float, net: Array, gates: Array, rest_gate: float, hub_gate: float, slope: Array
+def slopes_at(
+    others: float,
+    net: Numbers,
+    begin: int,
+    gates: Array,
+    rest_gate: Array,
+    hub_gate: Array,
+    slope: Array,
 ) -> float:
     """Fill the gradient of f at the listed coordinates of one row; return the one that all others share."""
-    alpha, beta, gamma, copies, hubs = net[0], net[1], net[2], net[5], net[6]
-    total = others * rest_gate
-    for j in range(len(gates)):
-        total += gates[j]
-    common = copies * beta * total + hubs * gamma * hub_gate
-    for j in range(len(gates)):
-        slope[j] = copies * (alpha - beta) * gates[j] + common
-    return copies * (alpha - beta) * rest_gate + common
+    common = 0.0
+    rest_slope = 0.0
+    for c in range(len(net.classes)):
+        beta, copies = net.classes[c, 1], net.classes[c, 2]
+        own = copies * (net.classes[c, 0] - beta)
+        mine = gates[c, begin : begin + len(slope)]
+        total = others * rest_gate[c]
+        for j in range(len(slope)):
+            total += mine[j]
+            slope[j] = own * mine[j] + (slope[j] if c > 0 else 0.0)
+        common += copies * beta * total
+        rest_slope += own * rest_gate[c]
+    for h in range(len(net.hubs)):
+        common += net.hubs[h, 1] * net.hubs[h, 0] * hub_gate[h]
+    for j in range(len(slope)):
+        slope[j] += common
+    return rest_slope + common
 
 
 @compiled()
 def slopes(
     offsets: Indices,
     d: float,
-    net: Array,
+    net: Numbers,
     gates: Array,
     rest_gate: Array,
     hub_gate: Array,
@@ -197,176 +246,24 @@ def slopes(
 ) -> None:
     r"""The gradient of f in the coordinates: listed ones, and the one that all others share.
 
-    .. math:: \partial_j f = \text{copies} \Big[ (\alpha - \beta) g_j + \beta \sum_i g_i \Big]
-        + \text{hubs}\, \gamma\, g_{hub}
+    .. math:: \partial_j f = \sum_c \text{copies}_c \Big[ (\alpha_c - \beta_c) g_{cj}
+        + \beta_c \sum_i g_{ci} \Big] + \sum_h \text{hubs}_h\, \gamma_h\, g_h
 
     Args:
         offsets: (n + 1,) ends of the rows.
         d: number of coordinates.
         net: the net.
-        gates: of the neurons of listed coordinates.
-        rest_gate: (n,) of the neurons of all others.
-        hub_gate: (n,) of the hubs.
+        gates: (C, listed) of the neurons of listed coordinates.
+        rest_gate: (n, C) of the neurons of all others.
+        hub_gate: (n, H) of the hubs.
         slope: at the listed coordinates, overwritten.
         rest_slope: (n,) at all others, overwritten.
     """
     for i in range(len(rest_gate)):
         begin, end = offsets[i], offsets[i + 1]
-        others = d - (end - begin)
-        rest_slope[i] = _slopes(others, net, gates[begin:end], rest_gate[i], hub_gate[i], slope[begin:end])
-
-
-@compiled()
-def _sign(number: float) -> float:
-    return 1.0 if number > 0 else (-1.0 if number < 0 else 0.0)
-
-
-@compiled()
-def _size(row: Array, others: float, rest: float, power: float) -> float:
-    """The l1, l2 or l_inf norm of one row."""
-    if power == math.inf:
-        largest = abs(rest) if others > 0 else 0.0
-        for j in range(len(row)):
-            largest = max(largest, abs(row[j]))
-        return largest
-    if power == 1:
-        total = others * abs(rest)
-        for j in range(len(row)):
-            total += abs(row[j])
-        return total
-    total = others * rest * rest
-    for j in range(len(row)):
-        total += row[j] * row[j]
-    return math.sqrt(total)
-
-
-@compiled()
-def lengths(entries: Array, offsets: Indices, rest: Array, d: float, power: float, out: Array) -> None:
-    """Norms of sparse vectors.
-
-    Args:
-        entries: listed coordinates.
-        offsets: (n + 1,) ends of the rows.
-        rest: (n,) the value of all others.
-        d: number of coordinates.
-        power: 1, 2 or inf.
-        out: (n,) norms, overwritten.
-    """
-    for i in range(len(rest)):
-        begin, end = offsets[i], offsets[i + 1]
-        out[i] = _size(entries[begin:end], d - (end - begin), rest[i], power)
-
-
-@compiled()
-def _step(
-    now: Array, rest_now: float, slope: Array, rest_slope: float, size: float, step: float, l_inf: bool
-) -> float:
-    """Move one row against the gradient in place; return where all its other coordinates are then."""
-    if l_inf:
-        for j in range(len(now)):
-            now[j] -= step * _sign(slope[j])
-        return rest_now - step * _sign(rest_slope)
-    scale = step / size
-    for j in range(len(now)):
-        now[j] -= scale * slope[j]
-    return rest_now - scale * rest_slope
-
-
-@compiled()
-def _project(now: Array, others: float, rest_now: float, tau: float, l_inf: bool) -> float:
-    """Bring one row back into its ball in place; return where all its other coordinates are then."""
-    if l_inf:
-        for j in range(len(now)):
-            now[j] = min(max(now[j], -tau), tau)
-        return min(max(rest_now, -tau), tau)
-    size = _size(now, others, rest_now, 2.0)
-    if size <= tau:
-        return rest_now
-    for j in range(len(now)):
-        now[j] *= tau / size
-    return rest_now * tau / size
-
-
-@compiled()
-def descend(
-    values: Array,
-    offsets: Indices,
-    rest: Array,
-    y: Array,
-    d: float,
-    net: Array,
-    l_inf: bool,
-    tau: float,
-    zero_below: float,
-    steps: int,
-    step: float,
-    start: int,
-    best: Array,
-    delta: Array,
-    rest_delta: Array,
-) -> None:
-    r"""Attack every point: the move of length tau that the gradient likes least, then projected steps.
-
-    With no further steps and from the gradient it is the fast gradient method. Kept is the smallest margin
-    on the way and where it was met.
-
-    Args:
-        values: listed coordinates of the points.
-        offsets: (n + 1,) ends of the rows.
-        rest: (n,) the value of all others.
-        y: (n,) labels.
-        d: number of coordinates.
-        net: the net.
-        l_inf: whether the ball is that of the largest coordinate; else Euclidean.
-        tau: its radius.
-        zero_below: smallest gradient at the start, in the dual norm, that is followed.
-        steps: projected steps after the start.
-        step: their length.
-        start: 0 at the point itself, 1 at the end of the fast gradient method, 2 along all coordinates alike.
-        best: (n,) smallest margins, overwritten.
-        delta: perturbation of the listed coordinates, overwritten.
-        rest_delta: (n,) of all others, overwritten.
-    """
-    longest = 0
-    for i in range(len(rest)):
-        longest = max(longest, offsets[i + 1] - offsets[i])
-    # One row's worth of memory each: it stays in the processor's cache.
-    scratch = np.empty((4, longest))
-    for i in range(len(rest)):
-        begin, end = offsets[i], offsets[i + 1]
-        count, others = end - begin, d - (end - begin)
-        row = values[begin:end]
-        gates, slope = scratch[0, :count], scratch[1, :count]
-        now, moved = scratch[2, :count], scratch[3, :count]
-        now[:] = 0.0
-        rest_now = 0.0
-        if start == 1:
-            _, rest_gate, hub_gate = _look(row, others, rest[i], net, gates)
-            rest_slope = _slopes(others, net, gates, rest_gate, hub_gate, slope)
-            size = _size(slope, others, rest_slope, 1.0 if l_inf else 2.0)
-            if size > 0 and size >= zero_below:
-                rest_now = _step(now, rest_now, slope, rest_slope, size, y[i] * tau, l_inf)
-        elif start == 2:
-            each = tau if l_inf else tau / math.sqrt(d)
-            now[:] = -y[i] * each
-            rest_now = -y[i] * each
-        best[i] = math.inf
-        for t in range(steps + 1):
-            for j in range(count):
-                moved[j] = row[j] + now[j]
-            f, rest_gate, hub_gate = _look(moved, others, rest[i] + rest_now, net, gates)
-            if y[i] * f < best[i]:
-                best[i] = y[i] * f
-                delta[begin:end] = now
-                rest_delta[i] = rest_now
-            if t == steps:
-                break
-            rest_slope = _slopes(others, net, gates, rest_gate, hub_gate, slope)
-            size = _size(slope, others, rest_slope, 2.0)
-            if size == 0:
-                break
-            rest_now = _step(now, rest_now, slope, rest_slope, size, y[i] * step, l_inf)
-            rest_now = _project(now, others, rest_now, tau, l_inf)
+        rest_slope[i] = slopes_at(
+            d - (end - begin), net, begin, gates, rest_gate[i], hub_gate[i], slope[begin:end]
+        )
 
 
 @compiled()

@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 
 from karat.core.compiled import Array
-from karat.reductions.symmetric.kernels import descend, lengths
+from karat.reductions.symmetric.descent_kernels import descend, lengths
 from karat.reductions.symmetric.net import SymmetricNet
 from karat.reductions.symmetric.sparse_points import SparsePoints
 

@@ -89,6 +89,7 @@ def worst_margins(net: SymmetricNet, points: SparsePoints, p: float, tau: float,
     """
     if p not in (2, math.inf):
         raise ValueError(f"`p` of `worst_margins` must be 2 or inf, got {p:g}.")
+    _require_one_class(net)
     if net.alpha <= net.beta:
         return np.full(len(points), -np.inf)
     return _bounds(net, points, p, tau, cells, relative=False)
@@ -106,6 +107,7 @@ def tangent_deviation(net: SymmetricNet, points: SparsePoints, tau: float, *, ce
 
     Ref: purification, Eq F.17
     """
+    _require_one_class(net)
     if net.alpha <= net.beta:
         return np.full(len(points), np.inf)
     below = _bounds(net, points, 2, tau, cells, relative=True)
@@ -113,6 +115,13 @@ def tangent_deviation(net: SymmetricNet, points: SparsePoints, tau: float, *, ce
     opposite = SparsePoints(points.d, -points.values, points.offsets, -points.rest)
     above = _bounds(net, opposite, 2, tau, cells, relative=True)
     return np.maximum(-below, -above)
+
+
+def _require_one_class(net: SymmetricNet) -> None:
+    if net.more:
+        raise ValueError(
+            f"certificates of symmetric nets are written for one class of neurons, got {len(net.classes)}."
+        )
 
 
 def _bounds(

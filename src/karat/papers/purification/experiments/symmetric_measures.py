@@ -134,7 +134,8 @@ def penalty(config: PureStartConfig, net: SymmetricNet) -> float:
 
     Ref: purification, Sec 4
     """
-    rows = ((net.copies * net.d, net.length), (net.hubs, net.hub_length))
+    classes = [(kind.copies * net.d, kind.length(net.d)) for kind in net.classes]
+    rows = [*classes, (net.hubs, net.hub_length)]
     total = sum(count * (length**2 / 2 + length**3 / 3) for count, length in rows)
     return config.scaled_decay / config.d * total
 
