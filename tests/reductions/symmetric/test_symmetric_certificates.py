@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 import torch
-from test_symmetric_nets import NETS, every_net, lifted, points
+from test_symmetric_nets import CLASSES, NETS, every_net, lifted, points
 
 from karat.attacks import PGD, Steepest, run_attack
 from karat.core.ball import Ball
@@ -118,3 +118,13 @@ def test_a_linear_net_does_not_deviate():
 def test_other_norms_are_refused():
     with pytest.raises(ValueError, match="must be 2 or inf, got 1"):
         worst_margins(NETS["pure"], points(2), 1, 0.1)
+
+
+@pytest.mark.parametrize("net", CLASSES.values(), ids=CLASSES)
+def test_nets_of_several_classes_are_refused(net):
+    for bound in (
+        lambda: worst_margins(net, points(2), 2, 0.1),
+        lambda: tangent_deviation(net, points(2), 0.1),
+    ):
+        with pytest.raises(ValueError, match=r"written for one class of neurons, got [23]\.$"):
+            bound()

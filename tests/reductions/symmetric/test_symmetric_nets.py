@@ -12,7 +12,7 @@ from karat.core.ball import Ball
 from karat.data.dictionaries import draw_dictionary
 from karat.data.sparse_code import MULTI_SCALE, SparseCode
 from karat.data.sparse_coding import draw_w_star
-from karat.reductions.symmetric import SparsePoints, SymmetricNet, attack, draw_points, strongest
+from karat.reductions.symmetric import NeuronClass, SparsePoints, SymmetricNet, attack, draw_points, strongest
 from karat.training.odd import OddClassifier
 
 D = 50
@@ -25,6 +25,15 @@ NETS = {
     ),
     "no noise": SymmetricNet(d=D, alpha=1.2, beta=0.03, threshold=0.2),
 }
+CLASSES = {
+    "two classes": NETS["soiled"].replace(more=(NeuronClass(alpha=0.6, beta=-0.02),)),
+    "three classes and hubs": NETS["hubs and copies"].replace(
+        more=(NeuronClass(alpha=0.5, beta=0.01, copies=3), NeuronClass(alpha=-0.05, beta=0.03))
+    ),
+}
+with_classes = pytest.mark.parametrize(
+    "net", [pytest.param(net, id=name) for name, net in (NETS | CLASSES).items()]
+)
 every_net = pytest.mark.parametrize("net", [pytest.param(net, id=name) for name, net in NETS.items()])
 
 
@@ -42,7 +51,7 @@ def lifted(net: SymmetricNet, of: SparsePoints, dictionary: str = "unitary"):
     return net.lift(M, w_star), x, torch.from_numpy(of.label), M * w_star, places
 
 
-@every_net
+@with_classes
 def test_outputs_and_gradients_are_those_of_the_lifted_net(net):
     some = points()
     full, x, _, features, places = lifted(net, some)
@@ -53,7 +62,7 @@ def test_outputs_and_gradients_are_those_of_the_lifted_net(net):
     assert np.allclose(want, (gradient @ features).numpy(), rtol=1e-9, atol=1e-11)
 
 
-@every_net
+@with_classes
 @pytest.mark.parametrize(("p", "tau", "dictionary"), [(2, 0.3, "unitary"), (math.inf, 0.05, "identity")])
 def test_the_fast_gradient_method_is_that_of_d_dimensions(net, p, tau, dictionary):
     some = points()
@@ -62,6 +71,26 @@ def test_the_fast_gradient_method_is_that_of_d_dimensions(net, p, tau, dictionar
     found = attack(net, some, p, tau)
     assert np.allclose(found.margin, want.numpy(), rtol=1e-8, atol=1e-10)
     assert np.all(found.length(p) <= tau * (1 + 1e-12))
+
+
+def test_equal_classes_are_copies():
+    some, net = points(), NETS["soiled"].replace(gamma=0.1, hubs=2)
+    twice = net.replace(copies=2)
+    beside = net.replace(more=(NeuronClass(alpha=net.alpha, beta=net.beta),))
+    assert np.allclose(beside(some), twice(some), rtol=1e-13)
+    assert (beside.m, beside.squared_norm) == (twice.m, pytest.approx(twice.squared_norm))
+    margins = [attack(one, some, 2, 0.3).margin for one in (beside, twice)]
+    assert np.allclose(*margins, rtol=1e-12)
+
+
+@with_classes
+def test_norms_and_distances_are_those_of_the_lifted_net(net):
+    other = net.with_coefficients(1.1 * net.coefficients)
+    eye, ones = torch.eye(D, dtype=torch.float64), torch.ones(D, dtype=torch.float64)
+    W, moved = net.lift(eye, ones).W, other.lift(eye, ones).W
+    assert len(W) == net.m
+    assert net.squared_norm == pytest.approx(float(W.square().sum()), rel=1e-12)
+    assert other.moved_from(net) == pytest.approx(float((moved - W).square().sum()), rel=1e-12)
 
 
 def test_at_radius_zero_nothing_moves():
@@ -136,3 +165,8 @@ def test_points_of_another_dimension_are_refused():
 def test_bad_nets_are_refused(changes, message):
     with pytest.raises(ValueError, match=message):
         SymmetricNet(**({"d": 5, "threshold": 0.1} | changes))
+
+
+def test_a_class_needs_numbers():
+    with pytest.raises(ValueError, match="`beta` of `NeuronClass`"):
+        NeuronClass(alpha=1.0, beta=math.inf)

@@ -6,6 +6,7 @@ from typing import Literal
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from karat.attacks.steepest import Steepest
 from karat.core.ball import Ball
@@ -41,6 +42,8 @@ class Problem:
         w_star: a kind of `data.sparse_coding.draw_w_star`.
         sigma_x: standard deviation of the Gaussian input noise.
         sigma_spike: that of the spike noise.
+        rows: (m, d) weights in d dimensions that training begins at, in the order of `SymmetricNet.lift`; None
+            for those of `start`. They are compared with `start`, so that a start can be shown to be exact.
     """
 
     trainer: OddTrainer
@@ -52,6 +55,7 @@ class Problem:
     w_star: Literal["signs", "ones", "spread"] = "signs"
     sigma_x: NonNegative = 0.0
     sigma_spike: NonNegative = 0.0
+    rows: Tensor | None = None
 
     @cached_property
     def model(self) -> SparseCoding:
@@ -100,7 +104,15 @@ def obstacle(problem: Problem) -> str | None:
         return "label weights of different sizes tell the features apart"
     if problem.dictionary == "incoherent":
         return "features that are not orthogonal see one another"
+    if problem.rows is not None and not _in_classes(problem, problem.rows):
+        return "the first rows are not those of classes with as many neurons for every feature"
     return trainer_obstacle(problem.trainer, problem.dictionary)
+
+
+def _in_classes(problem: Problem, rows: Tensor) -> bool:
+    """Whether rows in d dimensions are those of the start, up to rounding."""
+    want = problem.start.lift(problem.model.M, problem.model.w_star.sign()).W
+    return rows.shape == want.shape and torch.allclose(rows.to(want), want, rtol=1e-12, atol=1e-14)
 
 
 def trainer_obstacle(trainer: OddTrainer, dictionary: str) -> str | None:
@@ -211,5 +223,5 @@ def resumed(state: State, trainer: OddTrainer) -> State:
         state: where the first training ended.
         trainer: the rule from now on.
     """
-    problem = replace(state.problem, trainer=trainer, start=state.net, seed=state.problem.seed + 1)
+    problem = replace(state.problem, trainer=trainer, start=state.net, rows=None, seed=state.problem.seed + 1)
     return reduce(problem)
