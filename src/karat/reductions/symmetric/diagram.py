@@ -42,8 +42,8 @@ class Problem:
         w_star: a kind of `data.sparse_coding.draw_w_star`.
         sigma_x: standard deviation of the Gaussian input noise.
         sigma_spike: that of the spike noise.
-        rows: (m, d) weights in d dimensions that training begins at, in the order of `SymmetricNet.lift`; None
-            for those of `start`. They are compared with `start`, so that a start can be shown to be exact.
+        rows: (m, d) weights in d dimensions that training begins at, in the order of `SymmetricNet.lift`;
+            None for those of `start`. Rows other than those of `start` are an obstacle.
     """
 
     trainer: OddTrainer

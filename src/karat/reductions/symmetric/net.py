@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -66,7 +67,7 @@ class NeuronClass:
 @dataclass(frozen=True, kw_only=True)
 @checked
 class SymmetricNet:
-    r"""`copies` equal neurons per feature, further classes of them, and `hubs` that lean on all features alike.
+    r"""`copies` equal neurons per feature, further classes of them, and `hubs` that lean on all features.
 
     .. math:: w_{c,i} = \alpha_c\, w^*_i M_i + \beta_c \sum_{j \ne i} w^*_j M_j, \qquad
         w_{hub} = \gamma \sum_j w^*_j M_j
@@ -104,7 +105,7 @@ class SymmetricNet:
         if self.d < 2:
             raise ValueError(f"`d` of `SymmetricNet` must be at least 2, got {self.d}.")
 
-    @property
+    @cached_property
     def classes(self) -> tuple[NeuronClass, ...]:
         """All classes of neurons that hold a feature, the first one included."""
         return (NeuronClass(alpha=self.alpha, beta=self.beta, copies=self.copies), *self.more)
@@ -117,14 +118,14 @@ class SymmetricNet:
     @property
     def coefficients(self) -> Array:
         """(2 C + 1,) alpha and beta, class after class, then gamma."""
-        pairs = [number for kind in self.classes for number in (kind.alpha, kind.beta)]
-        return np.array([*pairs, self.gamma])
+        more = [number for kind in self.more for number in (kind.alpha, kind.beta)]
+        return np.array([self.alpha, self.beta, *more, self.gamma])
 
     @property
     def coefficient_lengths(self) -> Array:
         """(2 C + 1,) the norm of the neuron that each coefficient belongs to."""
-        lengths = [length for kind in self.classes for length in [kind.length(self.d)] * 2]
-        return np.array([*lengths, self.hub_length])
+        more = [length for kind in self.more for length in [kind.length(self.d)] * 2]
+        return np.array([self.length, self.length, *more, self.hub_length])
 
     def with_coefficients(self, coefficients: Array, **changes: Any) -> Self:
         """The same net with other coefficients.
@@ -141,7 +142,7 @@ class SymmetricNet:
     @property
     def length(self) -> float:
         """The norm of the weights of a neuron of the first class."""
-        return self.classes[0].length(self.d)
+        return math.hypot(self.alpha, math.sqrt(self.d - 1) * self.beta)
 
     @property
     def hub_length(self) -> float:
@@ -257,11 +258,16 @@ class SymmetricNet:
         W = torch.cat([*rows, (self.gamma * dense).repeat(self.hubs, 1)])
         return OddTwoLayer(W, torch.tensor(-self.threshold, dtype=W.dtype), self.sigma_rho)
 
-    @property
+    @cached_property
     def numbers(self) -> Numbers:
         """The net as compiled code reads it."""
         return Numbers(
             np.array([self.threshold, self.sigma_rho]),
-            np.array([[kind.alpha, kind.beta, float(kind.copies)] for kind in self.classes]),
+            np.array(
+                [
+                    [self.alpha, self.beta, float(self.copies)],
+                    *([kind.alpha, kind.beta, float(kind.copies)] for kind in self.more),
+                ]
+            ),
             np.array([[self.gamma, float(self.hubs)]]),
         )
