@@ -90,12 +90,12 @@ def _random_law(symmetry: Symmetry, draws: np.random.Generator) -> tuple[SignedL
     eta = draws.uniform(1e-3, 0.01)
     b = 10 ** draws.uniform(0, 3)
     alpha = b * draws.choice([draws.uniform(0, 1), 1.0, 10 ** draws.uniform(-4, 0)]) * (1 - 5 * eta)
-    parts = []
+    parts: list[tuple[Array, Array]] = []
     for _ in range(2):
         half = b * 10 ** draws.uniform(-6, 0.5, size=2)
         odds = draws.dirichlet([1.0, 1.0, draws.choice([0.1, 10.0])])
         values = np.concatenate([-half, [0.0], half[::-1]])
-        parts += [values, np.array([odds[0], odds[1], 2 * odds[2], odds[1], odds[0]]) / 2]
+        parts.append((values, np.array([odds[0], odds[1], 2 * odds[2], odds[1], odds[0]]) / 2))
     up, middle, down = draws.uniform(-1, 1, size=(3, 5, 5))
     kind = draws.integers(4)
     if kind:  # corners of the cube are where a linear function is largest
@@ -104,7 +104,7 @@ def _random_law(symmetry: Symmetry, draws: np.random.Generator) -> tuple[SignedL
     if kind > 1:  # Y hardly depends on z: L is small, or nil
         up = middle + (kind - 2) * 1e-3 * (up - middle)
         down = _symmetric(symmetry, up, middle, down)[1]
-    return SignedLaw(*parts, up, middle, down, alpha=float(alpha), b=b, sigma=1.0), eta
+    return SignedLaw(*parts[0], *parts[1], up, middle, down, alpha=float(alpha), b=b, sigma=1.0), eta
 
 
 def _rising(law: SignedLaw, symmetry: Symmetry) -> SignedLaw:

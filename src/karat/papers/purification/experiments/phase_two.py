@@ -1,5 +1,7 @@
 """Clean training after the lottery at any dimension: what its lemmas say of single steps."""
 
+from typing import Any
+
 import numpy as np
 import torch
 
@@ -34,6 +36,8 @@ def run(config: PhaseTwoConfig, generator: torch.Generator) -> PhaseTwoResult:
             state = step(state)
     draws = np.random.default_rng([for_tests, config.steps + 1])
     points = draw_points(config.code, config.n_test, generator=draws)
+    measured: dict[str, Any] = {name: [row[name] for row in rows] for name in rows[0]}
+    measured |= coupled(config, state.net, points, draws)
     margin = points.label * state.net(points)
     far = np.abs(points.score) >= config.gap
     law = ScoreLaw(
@@ -47,8 +51,7 @@ def run(config: PhaseTwoConfig, generator: torch.Generator) -> PhaseTwoResult:
     return PhaseTwoResult(
         explicit=config.large_rate / 4 * law.near(1.0),
         slopes=[float(slope_of_loss(scale * margin[far]).mean()) for scale in SCALES],
-        **coupled(config, state.net, points, draws),
-        **{name: [row[name] for row in rows] for name in rows[0]},
+        **measured,
     )
 
 
