@@ -88,5 +88,5 @@ def test_a_flat_linear_net_loses_log_two():
 def test_a_steep_linear_net_loses_in_proportion_to_the_density_at_zero():
     """alpha E log(1 + e^(-alpha |S|)) tends to 2 p(0) times the integral pi^2/12 of log(1 + e^-t)."""
     at = np.arange(-9, 10)
-    density = stats.skellam.pmf(at, 0.1, 0.1) @ stats.norm.pmf(at, scale=math.sqrt(4.75 / 3))
+    density = stats.skellam.pmf(at, 0.1, 0.1) @ stats.norm.pdf(at, scale=math.sqrt(4.75 / 3))
     assert 1e4 * coupled_loss(1e4, None) == pytest.approx(density * math.pi**2 / 6, rel=1e-3)
