@@ -151,7 +151,7 @@ L_INF = PureStartConfig(
     fall_power=1.9999,
     small_rate=1.0,
     robust_time=1.0,
-    batch=32,
+    batch=16,
 )
 """Fewer small codes, so that the printed radius wakes no sleeping neuron of the clean net."""
 
@@ -160,7 +160,7 @@ EDGE = replace(
     BASE,
     radius_power=0.501,
     robust_time=1.0,
-    batch=32,
+    batch=16,
     n_test=2000,
     n_moved=400,
     n_attack=150,

@@ -73,7 +73,7 @@ class PureStartConfig:
     clean_steps: Steps = 120
     robust_share: Positive = 1.0
     robust_time: NonNegative = 3.0
-    batch: Count = 128
+    batch: Count = 64
     n_test: Count = 8000
     n_moved: Count = 800
     n_attack: Count = 600
