@@ -1,4 +1,4 @@
-r"""Compiled passes over sparse points: outputs, gates, gradients and attacks of a symmetric net.
+r"""Compiled passes over sparse points: outputs, gates and gradients of a symmetric net.
 
 A neuron of class c sees :math:`u_i = (\alpha_c - \beta_c) \tilde x_i + \beta_c S` with the score :math:`S =
 \sum_j \tilde x_j`, so that neurons of one class and of coordinates with equal values have equal outputs and
@@ -101,7 +101,18 @@ def look_at(
     rest_gate: Array,
     hub_gate: Array,
 ) -> float:
-    """Fill the gates of one row, listed ones from `begin` on, and of all others; return its output."""
+    """Fill the gates of one row and return its output.
+
+    Args:
+        row: its listed coordinates.
+        others: how many coordinates are not listed.
+        rest: the value of each of them.
+        net: the net.
+        begin: column of `gates` at which the row begins.
+        gates: (C, listed) gates of the neurons of listed coordinates, overwritten from `begin` on.
+        rest_gate: (C,) gates of the neurons of all others, overwritten.
+        hub_gate: (H,) gates of the hubs, overwritten.
+    """
     b, s = net.level[0], net.level[1]
     score = _score(row, others, rest)
     f = 0.0
@@ -213,7 +224,17 @@ def slopes_at(
     hub_gate: Array,
     slope: Array,
 ) -> float:
-    """Fill the gradient of f at the listed coordinates of one row; return the one that all others share."""
+    """Fill the gradient of f at the listed coordinates of one row; return the one that all others share.
+
+    Args:
+        others: how many coordinates are not listed.
+        net: the net.
+        begin: column of `gates` at which the row begins.
+        gates: (C, listed) of the neurons of listed coordinates.
+        rest_gate: (C,) of the neurons of all others.
+        hub_gate: (H,) of the hubs.
+        slope: at the listed coordinates, overwritten.
+    """
     common = 0.0
     rest_slope = 0.0
     for c in range(len(net.classes)):
