@@ -55,7 +55,7 @@ def look_at(net: SymmetricNet, points: SparsePoints, y: Array) -> Pass:
         y: (n,) their labels.
     """
     seen = net.look(points)
-    awake = points.row_sums(seen.gates) + (points.d - points.support) * seen.rest_gate
+    awake = points.row_sums(seen.gates[0]) + (points.d - points.support) * seen.rest_gate[:, 0]
     return Pass(seen, y, slope_of_loss(y * seen.f), awake)
 
 
@@ -74,13 +74,13 @@ def growth(config: PhaseTwoConfig, found: Pass) -> dict[str, float]:
     Ref: purification, Lem C.14; purification, Lem C.16
     """
     points, seen = found.seen.points, found.seen
-    own = points.row_sums(seen.gates * points.values)
+    own = points.row_sums(seen.gates[0] * points.values)
     signed = found.y * found.steep
-    winner = points.row_sums(seen.gates * np.abs(points.values)) * found.steep
+    winner = points.row_sums(seen.gates[0] * np.abs(points.values)) * found.steep
     if config.labels != "own":
         winner = own * signed
     other = (found.awake * points.score - own) * signed / (points.d - 1)
-    hub = seen.hub_gate * points.score * signed
+    hub = seen.hub_gate[:, 0] * points.score * signed
     return {
         "own": float(winner.mean()) / 2,
         "others": max(abs(float(other.mean())), abs(float(hub.mean()))) / 2,
@@ -110,12 +110,12 @@ def noise_growth(net: SymmetricNet, found: Pass) -> dict[str, float]:
     u = (net.alpha - net.beta) * points.values + net.beta * points.per_entry(score)
     edge = points.row_sums(_edge(u, net)) + off * _edge(net.beta * score, net)
     bend = found.steep * (1 - found.steep)
-    own = points.row_sums(seen.gates * slope) + off * seen.rest_gate * rest_slope
+    own = points.row_sums(seen.gates[0] * slope) + off * seen.rest_gate[:, 0] * rest_slope
     every = points.row_sums(slope) + off * rest_slope
     edge_mean = float((signed * edge).mean()) / d
     own_bend, pair_bend = (float((bend * part).mean()) / 2 for part in (own, found.awake * every - own))
     hub = net.gamma * float((signed * _edge(net.gamma * score, net)).mean())
-    hub -= float((bend * seen.hub_gate * every).mean()) / 2 / d
+    hub -= float((bend * seen.hub_gate[:, 0] * every).mean()) / 2 / d
     return {
         "own_noise": abs(net.alpha * edge_mean - own_bend / d),
         "other_noise": max(abs(net.beta * edge_mean - pair_bend / (d * (d - 1))), abs(hub)),
@@ -163,7 +163,7 @@ def lipschitz(config: PhaseTwoConfig, net: SymmetricNet, points: SparsePoints) -
             moved = with_code(points, code)
             after = net.look(moved)
             steepest = max(steepest, float(np.abs(after.f - before.f).max()) / size)
-            gates = moved.row_sums(after.gates) + (moved.d - moved.support) * after.rest_gate
+            gates = moved.row_sums(after.gates[0]) + (moved.d - moved.support) * after.rest_gate[:, 0]
             most = max(most, float(gates.max()))
     hubs = net.hubs * abs(net.gamma) * float(before.hub_gate.max())
     return {"lipschitz": steepest, "excess": abs(net.beta) * most + hubs}
