@@ -95,7 +95,7 @@ def test_norms_and_distances_are_those_of_the_lifted_net(net):
 
 def test_at_radius_zero_nothing_moves():
     some, net = points(), NETS["soiled"]
-    assert np.array_equal(strongest(net, some, 2, 0.0).margin, some.label * net(some))
+    assert np.allclose(strongest(net, some, 2, 0.0).margin, some.label * net(some), rtol=1e-13, atol=1e-15)
 
 
 def test_more_steps_never_help_the_net():

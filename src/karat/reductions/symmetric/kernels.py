@@ -66,12 +66,66 @@ def pair(u: float, b: float, s: float) -> tuple[float, float]:
     return (value, gate) if u > 0 else (-value, gate)
 
 
-@compiled()
+@compiled(reorder=True)
 def _score(row: Array, others: float, rest: float) -> float:
     total = others * rest
     for j in range(len(row)):
         total += row[j]
     return total
+
+
+@compiled(reorder=True)
+def _sure_pairs(row: Array, own: float, common: float, b: float, reach: float, gates: Array) -> float:
+    """Gates 1 of pairs wide awake and 0 of sleeping ones, -1 for all between; the output of the first.
+
+    Without a branch, so that several entries go at once: nearly all of them are sure.
+
+    Args:
+        row: coordinates.
+        own: times its coordinate is what a pair sees alone.
+        common: what all pairs see.
+        b: threshold, at least 0.
+        reach: of the noise.
+        gates: overwritten.
+    """
+    total = 0.0
+    for j in range(len(row)):
+        u = own * row[j] + common
+        over = abs(u) - b
+        awake, asleep = over > reach, over < -reach  # NaN is neither
+        gates[j] = 1.0 if awake else (0.0 if asleep else -1.0)
+        total += (over if u > 0 else -over) if awake else 0.0
+    return total
+
+
+@compiled()
+def pairs(row: Array, own: float, common: float, b: float, s: float, gates: Array) -> float:
+    """Fill the gates of the pairs of some coordinates; return the sum of their outputs.
+
+    Args:
+        row: coordinates.
+        own: times its coordinate is what a pair sees alone.
+        common: what all pairs see.
+        b: threshold, at least 0.
+        s: standard deviation of the noise.
+        gates: overwritten.
+    """
+    total = _sure_pairs(row, own, common, b, _SLEEPS * s, gates)
+    for j in range(len(row)):
+        if gates[j] < 0:
+            value, gates[j] = pair(own * row[j] + common, b, s)
+            total += value
+    return total
+
+
+@compiled(reorder=True)
+def _gated(row: Array, gates: Array) -> tuple[float, float]:
+    """Sums of the gates and of the gated coordinates."""
+    open_gates, gated = 0.0, 0.0
+    for j in range(len(row)):
+        open_gates += gates[j]
+        gated += gates[j] * row[j]
+    return open_gates, gated
 
 
 @compiled()
@@ -120,10 +174,7 @@ def look_at(
         beta = net.classes[c, 1]
         own = net.classes[c, 0] - beta
         mine = gates[c, begin : begin + len(row)]
-        total = 0.0
-        for j in range(len(row)):
-            value, mine[j] = pair(own * row[j] + beta * score, b, s)
-            total += value
+        total = pairs(row, own, beta * score, b, s, mine)
         value, rest_gate[c] = pair(own * rest + beta * score, b, s)
         f += net.classes[c, 2] * (total + others * value)
     for h in range(len(net.hubs)):
@@ -203,11 +254,9 @@ def pull(
         for c in range(classes):
             shut = others * rest_gate[i, c]
             mine, theirs = shut * rest[i], shut * (score - rest[i])
-            for j in range(begin, end):
-                mine += gates[c, j] * values[j]
-                theirs += gates[c, j] * (score - values[j])
-            out[2 * c] += residual[i] * mine
-            out[2 * c + 1] += residual[i] * theirs
+            open_gates, gated = _gated(values[begin:end], gates[c, begin:end])
+            out[2 * c] += residual[i] * (mine + gated)
+            out[2 * c + 1] += residual[i] * (theirs + score * open_gates - gated)
         for h in range(hubs):
             out[2 * classes + h] += residual[i] * hub_gate[i, h] * score
     for c in range(classes):

@@ -265,7 +265,7 @@ L2 = Experiment(
             cell_seconds=0.8,
         ),
         "quick": Preset(
-            config=replace(RANDOM_START, n_attack=400),
+            config=replace(RANDOM_START, n_attack=300),
             points=({"d": 100, "k": 20, "batch": 1024}, {"d": 200, "k": 14}),
             seeds=3,
             cell_seconds=8.5,

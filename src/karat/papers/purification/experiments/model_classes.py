@@ -271,7 +271,7 @@ MODEL_CLASSES = Experiment(
             cell_seconds=2,
         ),
         "quick": Preset(
-            config=replace(BASE, model_steps=150, model_batch=256, n_attack=300),
+            config=replace(BASE, model_steps=150, model_batch=256, n_attack=200),
             points=(
                 {"d": 25, "k": 4, "batch": 256},
                 {"d": 50, "k": 7, "batch": 256},

@@ -74,9 +74,9 @@ class PureStartConfig:
     robust_share: Positive = 1.0
     robust_time: NonNegative = 3.0
     batch: Count = 64
-    n_test: Count = 8000
-    n_moved: Count = 800
-    n_attack: Count = 600
+    n_test: Count = 5000
+    n_moved: Count = 600
+    n_attack: Count = 400
     n_linear: Count = 20
     pgd_steps: Count = 5
     cells: Count = 64
