@@ -3,11 +3,11 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from karat.papers.purification import bounds_coupling
-from karat.papers.purification.bounds_coupling import CouplingSizes
+from karat.papers.purification import bounds_robust_coupling
+from karat.papers.purification.bounds_robust_coupling import CouplingSizes
 from karat.papers.purification.checks.made_up import made_up
 from karat.papers.purification.checks.readings import halfway
-from karat.papers.purification.experiments.coupling import (
+from karat.papers.purification.experiments.robust_coupling import (
     COUPLING,
     COUPLING_INF,
     NEAR,
@@ -17,7 +17,7 @@ from karat.papers.purification.experiments.coupling import (
     CouplingResult,
     sizes,
 )
-from karat.papers.purification.experiments.coupling_measures import CouplingMeasures
+from karat.papers.purification.experiments.robust_coupling_measures import CouplingMeasures
 from karat.study.check import Check
 from karat.study.control import Control
 from karat.study.curves import curves
@@ -80,8 +80,8 @@ def _frozen(runs: Sequence[CouplingRun]) -> Finding:
     """Frozen gates: both displays; a deviation linear in tau = k^-0.65 would grow like d^0.26."""
     inside, rival = near(runs), (0.26, "a deviation linear in tau")
     return all_of(
-        within(inside, lambda m: m.frozen, bounds_coupling.frozen_gates, *rival),
-        within(inside, lambda m: m.frozen, bounds_coupling.frozen_gates_later, *rival),
+        within(inside, lambda m: m.frozen, bounds_robust_coupling.frozen_gates, *rival),
+        within(inside, lambda m: m.frozen, bounds_robust_coupling.frozen_gates_later, *rival),
     )
 
 
@@ -90,8 +90,8 @@ def _pure(runs: Sequence[CouplingRun]) -> Finding:
     inside = near(runs)
     rival = (0.2, "pushes that add up") if inside[0].config.p == 2 else (0.1, "pushes on sqrt(d) neurons")
     return all_of(
-        within(inside, lambda m: m.pure, bounds_coupling.pure_part, *rival),
-        within(inside, lambda m: m.pure, bounds_coupling.pure_part_later, *rival),
+        within(inside, lambda m: m.pure, bounds_robust_coupling.pure_part, *rival),
+        within(inside, lambda m: m.pure, bounds_robust_coupling.pure_part_later, *rival),
     )
 
 
@@ -103,13 +103,13 @@ def _moved(runs: Sequence[CouplingRun]) -> Finding:
     radii = sorted({run.config.radius_power for run in runs})
     groups = ([run for run in runs if run.config.radius_power == power] for power in radii)
     return all_of(
-        *(within(group, lambda m: m.reached, bounds_coupling.neuron_movement, *_STEP) for group in groups)
+        *(within(group, lambda m: m.reached, bounds_robust_coupling.neuron_movement, *_STEP) for group in groups)
     )
 
 
 def _moved_inside(runs: Sequence[CouplingRun]) -> Finding:
     """A certificate for all l and delta, at the radius below the threshold."""
-    return within(near(runs), lambda m: m.certified, bounds_coupling.neuron_movement, *_STEP)
+    return within(near(runs), lambda m: m.certified, bounds_robust_coupling.neuron_movement, *_STEP)
 
 
 def _asleep(run: CouplingRun) -> list[Condition]:
@@ -164,10 +164,10 @@ def _cells(config: CouplingConfig, power: float, wide: float, **values: float) -
             for name, share in values.items():
                 formula = {
                     "frozen": min(
-                        bounds_coupling.frozen_gates(size), bounds_coupling.frozen_gates_later(size)
+                        bounds_robust_coupling.frozen_gates(size), bounds_robust_coupling.frozen_gates_later(size)
                     ),
-                    "pure": min(bounds_coupling.pure_part(size), bounds_coupling.pure_part_later(size)),
-                }.get(name, bounds_coupling.neuron_movement(size))
+                    "pure": min(bounds_robust_coupling.pure_part(size), bounds_robust_coupling.pure_part_later(size)),
+                }.get(name, bounds_robust_coupling.neuron_movement(size))
                 net[name] = share * formula * (d / 1e7) ** exponent
             cells.append((at, made_up(CouplingResult, sigma_rho=0.002, clean=net, robust=net)))
     return examples(*cells)

@@ -8,8 +8,8 @@ import torch
 
 from karat.core.ranges import NonNegative, settings
 from karat.papers.purification.bounds import GAMMA, xi2
-from karat.papers.purification.bounds_coupling import CouplingSizes
-from karat.papers.purification.experiments.coupling_measures import CouplingMeasures, couplings
+from karat.papers.purification.bounds_robust_coupling import CouplingSizes
+from karat.papers.purification.experiments.robust_coupling_measures import CouplingMeasures, couplings
 from karat.papers.purification.experiments.pure_start_config import PureStartConfig
 from karat.reductions.symmetric import draw_points, reduce, resumed, step
 from karat.study.experiment import Experiment, Preset
@@ -134,7 +134,7 @@ def _work(config: CouplingConfig) -> float:
 
 
 COUPLING = Experiment(
-    name="purification.coupling",
+    name="purification.robust_coupling",
     title="How close is a net under l2 attack to one with the gates of the unperturbed input?",
     paper="purification",
     presets=_presets(NEAR),
