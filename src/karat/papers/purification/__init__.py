@@ -1,6 +1,7 @@
 """Why clean training leaves features impure, and how adversarial training purifies them."""
 
 from karat.papers.purification.statements import STATEMENTS
+from karat.papers.purification.statements_clean import CLEAN_TRAINING
 from karat.study.paper import Paper
 
 PAPER = Paper(
@@ -12,7 +13,7 @@ PAPER = Paper(
     ),
     venue="FOCS",
     year=2021,
-    statements=STATEMENTS,
+    statements=(*STATEMENTS, *CLEAN_TRAINING),
     package=__name__,
     file="000_6ba20ae30c111db9.txt",
 )

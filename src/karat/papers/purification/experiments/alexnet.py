@@ -295,7 +295,7 @@ ALEXNET = Experiment(
     part="images",
     presets={
         "tiny": Preset(config=_TINY, points=_RATES, seeds=1, cell_seconds=2),
-        "quick": Preset(config=_QUICK, points=_RATES, seeds=1, cell_seconds=100),
+        "quick": Preset(config=_QUICK, points=_RATES, seeds=2, cell_seconds=100),
         "full": Preset(config=_FULL, points=_RATES, seeds=3, cell_seconds=100_000),
     },
     run=run,

@@ -215,7 +215,7 @@ FREEZING = Experiment(
             seeds=1,
             cell_seconds=2,
         ),
-        "quick": Preset(config=_BASE, points=({}, _WEAKER), seeds=1, cell_seconds=160),
+        "quick": Preset(config=_BASE, points=({}, _WEAKER), seeds=2, cell_seconds=100),
         "full": Preset(
             config=replace(
                 _BASE,

@@ -85,8 +85,8 @@ _HERE = source_or_digits("cifar10_pair")
 _QUICK = ResnetPicturesConfig(
     network="resnet:8",
     source=_HERE,
-    n=None,
-    clean_epochs=6,
+    n=4000,
+    clean_epochs=8,
     robust_epochs=3,
     lr=0.1,
     robust_lr=0.05,
@@ -121,12 +121,13 @@ RESNET_PICTURES = Experiment(
             seeds=1,
             cell_seconds=2,
         ),
-        "quick": Preset(config=_QUICK, seeds=1, cell_seconds=200),
+        "quick": Preset(config=_QUICK, seeds=2, cell_seconds=150),
         "full": Preset(
             config=replace(
                 _QUICK,
                 network="wrn:34:1",
                 source="cifar10",
+                n=None,
                 clean_epochs=50,
                 robust_epochs=50,
                 lr=0.1,

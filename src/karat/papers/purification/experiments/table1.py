@@ -239,8 +239,8 @@ _ALEXNET = Table1Config(
 _RESNET = {
     "network": "resnet:8",
     "source": _PAIR,
-    "n": 5000 if _PAIR == "cifar10_pair" else 2000,
-    "clean_epochs": 14,
+    "n": 4000 if _PAIR == "cifar10_pair" else 2000,
+    "clean_epochs": 10,
     "robust_epochs": 3,
     "lr": 0.1,
     "robust_lr": 0.05,
@@ -288,7 +288,7 @@ TABLE1 = Experiment(
             seeds=1,
             cell_seconds=3,
         ),
-        "quick": Preset(config=_ALEXNET, points=({}, _WEAKER, _RESNET), seeds=1, cell_seconds=230),
+        "quick": Preset(config=_ALEXNET, points=({}, _WEAKER, _RESNET), seeds=2, cell_seconds=150),
         "full": Preset(
             config=replace(
                 _ALEXNET,

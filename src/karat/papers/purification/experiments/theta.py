@@ -218,7 +218,7 @@ THETA = Experiment(
             seeds=1,
             cell_seconds=2,
         ),
-        "quick": Preset(config=_BASE, grid={"weight_decay": (5e-4, 2e-3, 5e-3)}, seeds=1, cell_seconds=90),
+        "quick": Preset(config=_BASE, grid={"weight_decay": (5e-4, 5e-3)}, seeds=2, cell_seconds=90),
         "full": Preset(
             config=replace(
                 _BASE,

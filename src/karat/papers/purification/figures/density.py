@@ -118,6 +118,8 @@ def _draw_code_row(row: Sequence[Axes], run: AlexnetRun, *, first: bool, last: b
     for ax, source in ((row[1], "robust"), (row[2], "noise")):
         for name, label, color, style in targets:
             _curve(ax, curves[f"{name}|{source}"], label, color, style)
+    # The legend stands beside the long curve of the start.
+    row[0].set_xlim(right=1.7 * row[0].get_xlim()[1])
     titles = (f"Images, {decay(run.config)}", "From adversarial filters", "From blurred noise")
     for ax, title in zip(row, titles, strict=True):
         ax.set_yscale("log")

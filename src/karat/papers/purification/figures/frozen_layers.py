@@ -165,12 +165,12 @@ def _stages(ax: Axes, group: FreezingRuns) -> None:
         handles=[patch(CLEAN, "stage 2: clean"), patch(ROBUST, "stage 3: adversarial"), stage1, dot()],
         frameon=False,
         fontsize=8,
-        ncols=4,
+        ncols=2,
         columnspacing=1.0,
         handlelength=1.6,
         loc="upper center",
     )
-    ax.set_ylim(0, 1.25 * max(highest, first))
+    ax.set_ylim(0, 1.4 * max(highest, first))
 
 
 def _name_layers(ax: Axes, names: Sequence[str]) -> None:

@@ -4,8 +4,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from karat.papers.purification.experiments import error_floor, scores
+from karat.papers.purification.experiments.coupling import COUPLING_LOSS, COUPLING_WEIGHTS
+from karat.papers.purification.experiments.critical import CRITICAL
 from karat.papers.purification.experiments.error_floor import ERROR_FLOOR
 from karat.papers.purification.experiments.gradients import GRADIENTS
+from karat.papers.purification.experiments.phase_two import PHASE_TWO
 from karat.papers.purification.experiments.scores import SCORES
 from karat.papers.purification.experiments.series import SERIES
 from karat.papers.purification.experiments.tails import TAILS
@@ -124,7 +127,64 @@ def draw_tensors(runs: AnyRuns) -> list[Picture]:
     return _over(runs, "d", lines, x="dimension d", y="norm over $\\max |v_i|$", caption=caption)
 
 
+def draw_critical(runs: AnyRuns) -> list[Picture]:
+    """The constant that the printed bound needs, for odd and for even functions."""
+    if not runs:
+        return []
+    figure, (ax,) = new_figure(1, width=4.6, height=3.1)
+    for index, (symmetry, group) in enumerate(sorted(grouped(runs, lambda run: run.config.symmetry).items())):
+        at, rows = pivot(group, lambda run: run.config.spread, lambda run: float(run.result.needed))
+        curve_with_band(ax, at.tolist(), rows.tolist(), f"symmetry: {symmetry}", index=index)
+    ax.set_xscale("log")
+    ax.set_yscale("log")
+    finish(ax, x="$\\sqrt{V}/\\sigma_\\rho$", y="constant that L = 0 needs", title="")
+    caption = "The critical lemma, for a Y that does not depend on z: |Delta| over its bound."
+    return [Picture("The critical lemma", caption, figure)]
+
+
+def draw_weights(runs: AnyRuns) -> list[Picture]:
+    """Sums of the comparison weights over their formulas, as powers of d."""
+    if not runs:
+        return []
+    figure, (ax,) = new_figure(1, width=4.6, height=3.1)
+    names = (("squares", "squares"), ("cubes", "cubes, printed"), ("smaller_cubes", "cubes, with $\\Xi_1$"))
+    for index, (name, label) in enumerate(names):
+        at, rows = pivot(runs, lambda run: run.config.digits, _power(name))
+        curve_with_band(ax, at.tolist(), rows.tolist(), label, index=index)
+    ax.set_xscale("log")
+    finish(ax, x="$\\log_{10} d$", y="c of the ratio $d^c$", title="")
+    caption = "Sums of the comparison weights over their formulas, as powers of d."
+    return [Picture("Comparison weights", caption, figure)]
+
+
+def _power(name: str) -> Callable[[Run[Any, Any]], float]:
+    return lambda run: float(getattr(run.result, name) / run.config.log_d)
+
+
+def draw_loss(runs: AnyRuns) -> list[Picture]:
+    """Loss of the linear net over its factor, in the limit of large k."""
+    limit = [run for run in runs if run.config.k is None]
+    lines: Lines = (("loss", lambda r: r.loss),)
+    caption = "Loss of the linear net that training is compared with, in the limit of large k."
+    return _over(limit, "alpha", lines, x="$\\alpha$", y="loss", caption=caption)
+
+
+def draw_phase_two(runs: AnyRuns) -> list[Picture]:
+    """Growth after the lottery over d."""
+    lines: Lines = (
+        ("winners", lambda r: r.own[-1]),
+        ("others", lambda r: r.others[-1]),
+        ("slope of f beyond $\\alpha$, at most", lambda r: max(r.excess[-1], 1e-300)),
+    )
+    caption = "Growth after the lottery, times d, of winners and of all other coordinates."
+    return _over(runs, "d", lines, x="dimension d", y="d times the expectation", caption=caption)
+
+
 FIGURES = (
+    Drawing(CRITICAL, draw_critical),
+    Drawing(COUPLING_WEIGHTS, draw_weights),
+    Drawing(COUPLING_LOSS, draw_loss),
+    Drawing(PHASE_TWO, draw_phase_two),
     Drawing(SCORES, draw_scores),
     Drawing(ERROR_FLOOR, draw_floor),
     Drawing(TAILS, draw_tails),
