@@ -128,16 +128,3 @@ def neuron_movement(s: CouplingSizes) -> float:
     pushed = (s.k / s.d + woken * math.log(s.d)) * s.tau
     own = math.sqrt(s.k) / s.d + s.longest / (s.d * s.threshold)
     return pushed + own + woken * math.sqrt(s.k / s.d)
-
-
-def penalty_change(d: int, k: int, spread: float) -> float:
-    r"""How much the regularisers of the neurons change without their dense parts, :math:`k \sqrt d \Xi_2^4`.
-
-    Args:
-        d: input dimension.
-        k: sparsity.
-        spread: :math:`\Xi_2`.
-
-    Ref: purification, Claim F.17
-    """
-    return k * math.sqrt(d) * spread**4

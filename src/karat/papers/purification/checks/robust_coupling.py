@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from karat.papers.purification import bounds_robust_coupling
+from karat.papers.purification import bounds_robust_coupling as bounds
 from karat.papers.purification.bounds_robust_coupling import CouplingSizes
 from karat.papers.purification.checks.made_up import made_up
 from karat.papers.purification.checks.readings import halfway
@@ -80,8 +80,8 @@ def _frozen(runs: Sequence[CouplingRun]) -> Finding:
     """Frozen gates: both displays; a deviation linear in tau = k^-0.65 would grow like d^0.26."""
     inside, rival = near(runs), (0.26, "a deviation linear in tau")
     return all_of(
-        within(inside, lambda m: m.frozen, bounds_robust_coupling.frozen_gates, *rival),
-        within(inside, lambda m: m.frozen, bounds_robust_coupling.frozen_gates_later, *rival),
+        within(inside, lambda m: m.frozen, bounds.frozen_gates, *rival),
+        within(inside, lambda m: m.frozen, bounds.frozen_gates_later, *rival),
     )
 
 
@@ -90,8 +90,8 @@ def _pure(runs: Sequence[CouplingRun]) -> Finding:
     inside = near(runs)
     rival = (0.2, "pushes that add up") if inside[0].config.p == 2 else (0.1, "pushes on sqrt(d) neurons")
     return all_of(
-        within(inside, lambda m: m.pure, bounds_robust_coupling.pure_part, *rival),
-        within(inside, lambda m: m.pure, bounds_robust_coupling.pure_part_later, *rival),
+        within(inside, lambda m: m.pure, bounds.pure_part, *rival),
+        within(inside, lambda m: m.pure, bounds.pure_part_later, *rival),
     )
 
 
@@ -102,14 +102,12 @@ def _moved(runs: Sequence[CouplingRun]) -> Finding:
     """What some l and delta reach, radius by radius: any one of them can refute a bound for all."""
     radii = sorted({run.config.radius_power for run in runs})
     groups = ([run for run in runs if run.config.radius_power == power] for power in radii)
-    return all_of(
-        *(within(group, lambda m: m.reached, bounds_robust_coupling.neuron_movement, *_STEP) for group in groups)
-    )
+    return all_of(*(within(group, lambda m: m.reached, bounds.neuron_movement, *_STEP) for group in groups))
 
 
 def _moved_inside(runs: Sequence[CouplingRun]) -> Finding:
     """A certificate for all l and delta, at the radius below the threshold."""
-    return within(near(runs), lambda m: m.certified, bounds_robust_coupling.neuron_movement, *_STEP)
+    return within(near(runs), lambda m: m.certified, bounds.neuron_movement, *_STEP)
 
 
 def _asleep(run: CouplingRun) -> list[Condition]:
@@ -163,11 +161,9 @@ def _cells(config: CouplingConfig, power: float, wide: float, **values: float) -
             size = sizes(at, 0.002, made_up(CouplingMeasures, **net))
             for name, share in values.items():
                 formula = {
-                    "frozen": min(
-                        bounds_robust_coupling.frozen_gates(size), bounds_robust_coupling.frozen_gates_later(size)
-                    ),
-                    "pure": min(bounds_robust_coupling.pure_part(size), bounds_robust_coupling.pure_part_later(size)),
-                }.get(name, bounds_robust_coupling.neuron_movement(size))
+                    "frozen": min(bounds.frozen_gates(size), bounds.frozen_gates_later(size)),
+                    "pure": min(bounds.pure_part(size), bounds.pure_part_later(size)),
+                }.get(name, bounds.neuron_movement(size))
                 net[name] = share * formula * (d / 1e7) ** exponent
             cells.append((at, made_up(CouplingResult, sigma_rho=0.002, clean=net, robust=net)))
     return examples(*cells)

@@ -9,8 +9,8 @@ import torch
 from karat.core.ranges import NonNegative, settings
 from karat.papers.purification.bounds import GAMMA, xi2
 from karat.papers.purification.bounds_robust_coupling import CouplingSizes
-from karat.papers.purification.experiments.robust_coupling_measures import CouplingMeasures, couplings
 from karat.papers.purification.experiments.pure_start_config import PureStartConfig
+from karat.papers.purification.experiments.robust_coupling_measures import CouplingMeasures, couplings
 from karat.reductions.symmetric import draw_points, reduce, resumed, step
 from karat.study.experiment import Experiment, Preset
 
@@ -143,7 +143,7 @@ COUPLING = Experiment(
 )
 
 COUPLING_INF = Experiment(
-    name="purification.coupling_inf",
+    name="purification.robust_coupling_inf",
     title="How close is a net under l_inf attack to one with the gates of the unperturbed input?",
     paper="purification",
     presets=_presets(NEAR_INF),

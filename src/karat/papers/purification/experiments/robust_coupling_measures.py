@@ -226,8 +226,8 @@ def pure_error(
 def movement(net: SymmetricNet, points: SparsePoints, p: float, tau: float) -> tuple[float, float]:
     r"""Both ends of a bracket around how far one unit of step length can move a neuron of a feature.
 
-    It is the largest :math:`\|E[\ell 1[\langle w_i, x + \delta \rangle + \rho_i \ge b] (x + \delta)]\|` over all
-    :math:`\ell \in [-1, 1]` and all delta in the ball.
+    It is the largest :math:`\|E[\ell 1[\langle w_i, x + \delta \rangle + \rho_i \ge b] (x + \delta)]\|`
+    over all :math:`\ell \in [-1, 1]` and all delta in the ball.
 
     No delta opens the gate more often than the one along the neuron, which adds :math:`\tau \|w_i\|` to what
     it sees. With that gate G and :math:`P = E G`
