@@ -196,7 +196,8 @@ def pure_error(
     rho = s * generator.standard_normal(len(points.values))
     present, before = _seen(net, points), _seen(clean, points)
     pure = (clean.alpha * points.values, clean.alpha * points.rest, np.zeros(len(points)))
-    change, gates = [], []
+    change: list[Array] = []
+    gates: list[Array] = []
     gap, gate = np.zeros_like(rho), np.zeros_like(rho)
     for sign in (1.0, -1.0):
         on = sign * present[0] + rho >= b
@@ -212,8 +213,8 @@ def pure_error(
             bell = s * np.exp(-q * q / 2) / math.sqrt(2 * math.pi)
             mean += sign * ((sign * g - b) * ndtr(q) + bell - s * _excess((sign * u - b) / s))
             open_share += ndtr(q)
-        change.append(mean)
-        gates.append(open_share)
+        change.append(np.asarray(mean, dtype=np.float64))
+        gates.append(np.asarray(open_share, dtype=np.float64))
     still = np.abs(_total(net, points, *change))
     others = points.d - points.support
     if p == 2:
