@@ -38,6 +38,7 @@ NO_PLACEBO = {
             "purification.def5.5", "purification.lemG.5", "purification.claimG.6", "purification.sec6.chance",
             "purification.thm5.3a.weak", "purification.lemB.2", "purification.thmE.1", "purification.thm5.4",
             "purification.thmF.1", "purification.corF.2", "purification.eqF.17",
+            "purification.lemF.15", "purification.lemF.16",
         ),
         "the claim fails",
     ),

@@ -2,6 +2,7 @@
 
 from karat.papers.purification.statements import STATEMENTS
 from karat.papers.purification.statements_clean import CLEAN_TRAINING
+from karat.papers.purification.statements_robust import ROBUST_TRAINING
 from karat.study.paper import Paper
 
 PAPER = Paper(
@@ -13,7 +14,7 @@ PAPER = Paper(
     ),
     venue="FOCS",
     year=2021,
-    statements=(*STATEMENTS, *CLEAN_TRAINING),
+    statements=(*STATEMENTS, *CLEAN_TRAINING, *ROBUST_TRAINING),
     package=__name__,
     file="000_6ba20ae30c111db9.txt",
 )

@@ -101,6 +101,7 @@ cor5.7 | Cor 5.7 | 442 | lower
 eqF.17 | Eq F.17 | 2496 | upper
   On the purified net sup over the tau-ball of |E_rho f(x + delta) - E_rho f(x) - <grad E_rho f(x), delta>|
   is O(1/log d) for most x, so FGM is near-optimal there.
+  uses: purification.lemF.11
 thmD.1 | Thm D.1 | 1660 | qualitative
   The objective (loss and regulariser), averaged over the steps of clean training from T_e on, is o(1).
   uses: purification.thmC.2, purification.lemH.1
@@ -111,7 +112,7 @@ thmE.1 | Thm E.1 | 1881 | qualitative
 thmF.1 | Thm F.1 | 2011 | qualitative
   Over l2 adversarial training at tau = 1/(sqrt(k) d^c0) the objective under attack exceeds the clean
   net's by o(1) on average.
-  uses: purification.thmD.1, purification.lemF.15
+  uses: purification.thmD.1, purification.lemF.11, purification.lemF.12, purification.lemF.15.repaired
 corF.2 | Cor F.2 | 2019 | qualitative
   Where the objective under FGM is small, the error under the worst l2 perturbation of size tau is o(1).
   uses: purification.thmF.1, purification.eqF.17
@@ -121,7 +122,7 @@ corF.3 | Cor F.3 | 2027 | qualitative
 thmF.4 | Thm F.4 | 2033 | qualitative
   Over l_inf adversarial training at tau = 1/(k^1.75 |M|_inf d^c0) the objective under attack exceeds the
   clean net's by o(1) on average.
-  uses: purification.thmD.1, purification.lemF.16
+  uses: purification.thmD.1, purification.lemF.13, purification.lemF.14, purification.lemF.16.repaired
 corF.5 | Cor F.5 | 2041 | qualitative
   Where the objective under FGM is small, the error under the worst l_inf perturbation of size tau is o(1).
   uses: purification.thmF.4
@@ -131,13 +132,7 @@ corF.6 | Cor F.6 | 2049 | qualitative
 eqF.13 | Eq F.13 | 2411 | upper
   At every step of adversarial training the part of a neuron beside its features is at most one,
   max_i |v_i|_2 <= 1, and sum_i |v_i|^2 <= r^2 m with r of order k/sqrt(d) (F.12).
-  uses: purification.lemF.15
-lemF.15 | Lem F.15 | 2250 | upper
-  In l2 adversarial training one step moves a neuron by at most lr O((k/d + r^2 log(d)/(d b^2)) tau +
-  sqrt(k)/d + r^2/(d b^2) sqrt(k/d) + r/(d b)), where r bounds its dense part.
-lemF.16 | Lem F.16 | 2337 | upper
-  In l_inf adversarial training one step moves a neuron in l1 by at most lr O((k/d + r^2/(d b^2)) (tau d +
-  |M|_inf log d)), where r bounds its dense part in l1.
+  uses: purification.lemF.15.repaired
 claimE.3 | Claim E.3 | 1901 | lower
   One step changes <w_i, M w_star> by at least -lr lambda (1 + |w_i|) <w_i, M w_star> + lr E[loss' 1[<w_i, x>
   + rho_i >= b] |<w_star, z>|] - O(lr k^2 sigma_x^2/d^1.5); without input noise exactly, for any net.

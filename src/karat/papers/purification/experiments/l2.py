@@ -6,12 +6,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from karat.core.ball import Ball
 from karat.data import Samples, SparseCoding
 from karat.nets import OddTwoLayer
-from karat.papers.purification.bounds import l_inf_radii, mixture_ratio
+from karat.papers.purification.bounds import mixture_ratio
 from karat.papers.purification.experiments.ablation import Ablation, ablation
-from karat.papers.purification.experiments.certified import CertifiedShares, certified, proven_and_unbroken
+from karat.papers.purification.experiments.certified import CertifiedShares, certified
 from karat.papers.purification.experiments.draws import split
 from karat.papers.purification.experiments.net_measures import (
     Accuracies,
@@ -21,8 +20,6 @@ from karat.papers.purification.experiments.net_measures import (
     features,
     radius_curves,
     require_awake,
-    share,
-    unbroken,
 )
 from karat.papers.purification.experiments.neuron_parts import (
     Movements,
@@ -81,26 +78,7 @@ class DataValues:
 
 
 @dataclass(frozen=True, kw_only=True)
-class PrintedRadii:
-    r"""Accuracies at the radii of the l_inf theorem for :math:`c_0 = c_1 = 0`; None for l2.
-
-    Args:
-        fall_radius: :math:`k^{-2}`.
-        hold_radius: :math:`k^{-1.75}`.
-        clean_at_fall: of the clean net at the former.
-        robust_at_hold: of the robust net at the latter.
-        robust_certified_at_hold: its certified end, None if nothing was certified.
-    """
-
-    fall_radius: float | None = None
-    hold_radius: float | None = None
-    clean_at_fall: float | None = None
-    robust_at_hold: float | None = None
-    robust_certified_at_hold: float | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class TwoTrainingsResult(DataValues, Movements, PrintedRadii, Ablation):
+class TwoTrainingsResult(DataValues, Movements, Ablation):
     """A clean net, the robust net trained from it, and the oracles beside them.
 
     Args:
@@ -149,7 +127,6 @@ def run(config: OddNetConfig, generator: torch.Generator) -> TwoTrainingsResult:
         **_fields(
             data_values(config, model, test),
             movements(model, start, clean, robust),
-            printed_radii(config, model, clean, robust, test, for_attacks),
             ablation(config, model, clean, test, for_attacks),
         ),
         pure=pure_net(config, model, clean, test, for_attacks),
@@ -201,44 +178,6 @@ def data_values(config: OddNetConfig, model: SparseCoding, test: Samples) -> Dat
         score_variance=model.score_variance,
         boundary_mass=[float(v) for v in boundary_mass(model, test.z, grid)],
         error_floor=robust_error_floor(model, test.z, config.p, config.tau(model)),
-    )
-
-
-def printed_radii(
-    config: OddNetConfig,
-    model: SparseCoding,
-    clean: OddTwoLayer,
-    robust: OddTwoLayer,
-    test: Samples,
-    generator: torch.Generator,
-) -> PrintedRadii:
-    """Attack the clean net at k^-2 and the robust one at k^-1.75; nothing for l2.
-
-    Args:
-        config: the attacks.
-        model: gives the universal direction.
-        clean: after clean training.
-        robust: after adversarial training.
-        test: points, of which at most 300 are attacked.
-        generator: of random starts.
-    """
-    if config.p == 2:
-        return PrintedRadii()
-    fall, hold = l_inf_radii(config.k, 0.0, 0.0)
-    few = test.take(slice(0, min(300, config.n_attack)))
-
-    def accuracy(net: OddTwoLayer, radius: float) -> float:
-        return share(unbroken(config, model, net, few, Ball(config.p, radius), generator))
-
-    at_fall, at_hold, proven = accuracy(clean, fall), accuracy(robust, hold), None
-    if config.n_certify:
-        proven, _ = proven_and_unbroken(config, model, robust, test, Ball(config.p, hold), generator)
-    return PrintedRadii(
-        fall_radius=fall,
-        hold_radius=hold,
-        clean_at_fall=at_fall,
-        robust_at_hold=at_hold,
-        robust_certified_at_hold=proven,
     )
 
 
