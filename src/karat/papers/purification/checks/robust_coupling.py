@@ -47,8 +47,23 @@ def near(runs: Sequence[CouplingRun]) -> list[CouplingRun]:
     return found
 
 
+def of_bound(run: CouplingRun, value: Value, formula: Formula) -> float:
+    """Measured over formula, at the worse end of adversarial training.
+
+    Args:
+        run: of one size.
+        value: what is measured of an iterate.
+        formula: its bound.
+    """
+
+    def ratio(measures: CouplingMeasures) -> float:
+        return max(value(measures), LEAST) / formula(sizes(run.config, run.result.sigma_rho, measures))
+
+    return max(ratio(measures) for measures in _iterates(run))
+
+
 def within(runs: Sequence[CouplingRun], value: Value, formula: Formula, rival: float, name: str) -> Finding:
-    """Measured over formula, at the worse end of adversarial training, is one constant over d.
+    """Measured over formula is one constant over d.
 
     Args:
         runs: of one radius.
@@ -57,15 +72,7 @@ def within(runs: Sequence[CouplingRun], value: Value, formula: Formula, rival: f
         rival: by how much the exponent of a rival differs.
         name: of the rival.
     """
-
-    def ratio(run: CouplingRun, measures: CouplingMeasures) -> float:
-        return max(value(measures), LEAST) / formula(sizes(run.config, run.result.sigma_rho, measures))
-
-    d, table = curves(
-        runs,
-        lambda run: float(run.config.d),
-        lambda run: max(ratio(run, measures) for measures in _iterates(run)),
-    )
+    d, table = curves(runs, lambda run: float(run.config.d), lambda run: of_bound(run, value, formula))
     last = sum(row[-1] for row in table) / len(table)
     return noted(
         one_constant(d, table, "at most", halfway(rival, name)), f"At the largest d {last:.2g} of the bound."
