@@ -35,7 +35,7 @@ def draw_coupling(runs: Runs[CouplingConfig, CouplingResult]) -> list[Picture]:
         ax.axhline(1, color=INK, linestyle=":", linewidth=1)
         ax.set_xscale("log")
         ax.set_yscale("log")
-        y = "measured / bound without its constant" if ax is axes[0] else ""
+        y = "measured / bound" if ax is axes[0] else ""
         finish(ax, x="dimension d", y=y, title=title, legend=ax is axes[-1])
     norm = "l2" if runs[0].config.p == 2 else "l_inf"
     caption = (
