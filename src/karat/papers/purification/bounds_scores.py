@@ -8,6 +8,7 @@ Symbols: a large code has size 1, a small one :math:`s/\sqrt k` with s uniform o
 
 import math
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -137,11 +138,11 @@ def _at_zero(u: Array, values: Array) -> float:
     return float(1.5 * a - 0.6 * b + 0.1 * c)
 
 
+@cache
 def _counts(D: int, rate: float) -> list[tuple[int, float]]:
-    law = stats.binom(D, rate)
-    low, high = int(law.ppf(TAIL)), int(law.isf(TAIL))
+    low, high = int(stats.binom.ppf(TAIL, D, rate)), int(stats.binom.isf(TAIL, D, rate))
     n = np.arange(low, high + 1)
-    return list(zip(n.tolist(), law.pmf(n).tolist(), strict=True))
+    return list(zip(n.tolist(), stats.binom.pmf(n, D, rate).tolist(), strict=True))
 
 
 def _cancel(n: int) -> float:

@@ -145,8 +145,8 @@ CLEAN_TIME = Experiment(
             config=replace(RANDOM_START, batch=1024, clean_steps=500),
             points=(
                 {"d": 50, "k": 7, "batch": 256},
-                {"d": 100, "k": 9, "batch": 512},
-                {"d": 200, "k": 14, "batch": 1024},
+                {"d": 100, "k": 9, "batch": 384},
+                {"d": 200, "k": 14, "batch": 512},
             ),
             seeds=3,
             cell_seconds=2.2,

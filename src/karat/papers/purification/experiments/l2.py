@@ -204,8 +204,8 @@ L2 = Experiment(
             cell_seconds=0.8,
         ),
         "quick": Preset(
-            config=replace(RANDOM_START, n_attack=300),
-            points=({"d": 100, "k": 20, "batch": 1024}, {"d": 200, "k": 14}),
+            config=replace(RANDOM_START, batch=1024, n_attack=250),
+            points=({"d": 100, "k": 20}, {"d": 200, "k": 14}),
             seeds=3,
             cell_seconds=8.5,
         ),

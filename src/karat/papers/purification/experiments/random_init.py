@@ -127,7 +127,7 @@ RANDOM_INIT = Experiment(
             cell_seconds=1.2,
         ),
         "quick": Preset(
-            config=replace(RANDOM_START, d=100, k=9, batch=1024, ramp=0.8, n_attack=500, pgd_steps=15),
+            config=replace(RANDOM_START, d=100, k=9, batch=512, ramp=0.8, n_attack=400, pgd_steps=15),
             seeds=3,
             cell_seconds=3.6,
         ),

@@ -229,7 +229,7 @@ WEAK_ATTACKERS = Experiment(
             cell_seconds=1.5,
         ),
         "quick": Preset(
-            config=replace(RANDOM_START, d=100, k=9, batch=1024, n_attack=500, pgd_steps=10),
+            config=replace(RANDOM_START, d=100, k=9, batch=512, n_attack=400, pgd_steps=10),
             seeds=3,
             cell_seconds=3.3,
         ),
