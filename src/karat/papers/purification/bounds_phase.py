@@ -1,9 +1,36 @@
-r"""Hypotheses of the lemmas on the lottery's first phase, for neurons that are looked at one by one."""
+r"""The lottery's first phase: hypotheses of its lemmas on single neurons, and the tail of a projection."""
 
 import math
 
 from karat.papers.purification.bounds_hypotheses import of_the_data
 from karat.study.hypothesis import Condition, at_most, is_so, not_checkable, waived
+
+
+def early_tail(multiple: float, d: int) -> float:
+    r"""How often an ordinary neuron may see more than :math:`\lambda \sigma_w`, with the constant one.
+
+    .. math:: P(|\langle w_i, x \rangle| \ge \lambda \sigma_w) \le
+        e^{-\lambda / \log^{1/4} d} + e^{-\log^{1/4} d}
+
+    Args:
+        multiple: :math:`\lambda`.
+        d: input dimension.
+
+    Returns:
+        The bound; above one it says nothing.
+
+    Holds when: the neuron is in S_ept.
+
+    Reading: the hidden constant of :math:`\Omega(\lambda / \log^{1/4} d)` is one.
+
+    Example:
+        >>> round(early_tail(3.0, 100_000), 3)
+        0.354
+
+    Ref: purification, Lem C.4(a)
+    """
+    root = math.log(d) ** 0.25
+    return math.exp(-multiple / root) + math.exp(-root)
 
 
 def of_the_first_phase(d: int, k: int, c0: float, threshold: float) -> list[Condition]:

@@ -160,6 +160,9 @@ sec6.flat | Sec 6.1 | 450 | qualitative
   t <= T_b, even where the sign of the output is right.
   origin: karat
   supersedes: purification.sec6.chance
+lemC.4a | Lem C.4(a) | 815 | upper
+  Pre-activation size: for a neuron in S_ept, <w_i, x> without one feature exceeds lambda sigma_w with
+  probability exp(-Omega(lambda/log(d)^(1/4))) + exp(-log(d)^(1/4)) at most.
 lemC.4b | Lem C.4(b) | 815 | upper
   Pre-activation size: for a neuron in S_ept+, <w_i, x> without one feature exceeds lambda sigma_w with
   probability exp(-Omega(lambda log d)) + exp(-Omega(lambda^2 log d)) + O(k/d) at most.

@@ -43,6 +43,13 @@ def _late(run: PhaseRun, curve: Curve) -> list[float]:
     return [value for passed, value in values if passed >= begin] or curve(run.result)[-1:]
 
 
+def _early(run: PhaseRun, curve: Curve) -> list[float]:
+    """A curve up to T_a."""
+    end = run.config.phases().T_a * (1 - 1e-9)
+    values = zip(run.result.passed, curve(run.result), strict=True)
+    return [value for passed, value in values if passed < end]
+
+
 def _over_d(
     every: Sequence[PhaseRun], value: Callable[[PhaseRun], float]
 ) -> tuple[list[float], list[list[float]]]:
@@ -188,6 +195,15 @@ def tail(every: Sequence[PhaseRun]) -> Finding:
     return _proven(every, lambda r: r.tail)
 
 
+def early_tail(every: Sequence[PhaseRun]) -> Finding:
+    """The largest P(|<w_i, x>| >= lambda sigma_w) up to T_a, over what is printed with the constant one.
+
+    Args:
+        every: all of an experiment.
+    """
+    return _constant_one(every, lambda run: max(_early(run, lambda r: r.early_tail)))
+
+
 def activation(every: Sequence[PhaseRun]) -> Finding:
     """The largest P(|<w_i, x>| >= b/10) from T_a on, over k/d.
 
@@ -291,6 +307,16 @@ def ordinary(run: PhaseRun) -> list[Condition]:
     """
     name = "Lem C.8: neurons in S_ept, from T_a on in S_ept+: half of the sampled ones, to be looked at"
     return [at_least(name, min(run.result.looked_at), 0.5)]
+
+
+def early_ordinary(run: PhaseRun) -> list[Condition]:
+    """S_ept in the first part of the phase, for the neurons that are looked at.
+
+    Args:
+        run: one of them.
+    """
+    name = "Lem C.4(a): neurons in S_ept up to T_a: half of the sampled ones, to be looked at"
+    return [at_least(name, min(_early(run, lambda r: r.looked_at)), 0.5)]
 
 
 def late_ordinary(run: PhaseRun) -> list[Condition]:

@@ -12,6 +12,8 @@ from karat.papers.purification.checks.phase_findings import (
     chance,
     conditions,
     coupling,
+    early_ordinary,
+    early_tail,
     flat_loss,
     largest_growth,
     late_ordinary,
@@ -25,6 +27,7 @@ from karat.papers.purification.checks.phase_findings import (
 )
 from karat.papers.purification.experiments.phase_one import COUPLED, PHASE_ONE, PROOF_SHARE
 from karat.papers.purification.experiments.phase_one_config import PhaseConfig, PhaseResult
+from karat.papers.purification.experiments.phase_one_measures import MULTIPLES
 from karat.study.check import Check
 from karat.study.control import Control
 from karat.study.run import examples
@@ -141,6 +144,7 @@ _LARGE_START = Control(
     why="Weights of order one have outputs that grow with d before the phase ends.",
 )
 
+_MULTIPLES = ", ".join(f"{multiple:g}" for multiple in MULTIPLES)
 LATE = "From T_a on Gamma_t is k/d, as Lemma C.7 has it; before, Gamma_t is of order one at these d."
 
 CHECKS = (
@@ -192,6 +196,19 @@ CHECKS = (
         controls=(_OWN_EDGE,),
         reading=f"{TIMES} {LATE} By Stein's identity the expectation is (sigma_x^2/d) w_ij E[y "
         "phi(.)]/sigma with the noise of neuron and input together.",
+    ),
+    Check(
+        claim_id="purification.lemC.4a",
+        experiment=PHASE_ONE,
+        evaluate=early_tail,
+        conditions=conditions,
+        observed=early_ordinary,
+        satisfied=examples(*_cells(early_tail=_constant(0.1))),
+        violated=examples(*_cells(early_tail=_constant(3.0))),
+        controls=(_LOW_THRESHOLDS,),
+        reading=f"{TIMES} The maximum over neurons, stops and lambda = {_MULTIPLES}, on sampled inputs; the "
+        "left-out feature is the leading one, or any other: then the leading one is on with probability "
+        "E|z|_0/d. sigma_w is b/sqrt(c1 log d), so that at a low threshold no neuron is in S_ept.",
     ),
     Check(
         claim_id="purification.lemC.4b",

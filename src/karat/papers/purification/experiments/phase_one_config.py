@@ -139,6 +139,7 @@ class PhaseResult:
         beyond: largest certified bound on the probability of a projection beyond b/10.
         printed_beyond: largest probability of one beyond the printed level (c2/10 c1) b, on sampled inputs.
         tail: largest certified bound on that of one beyond sigma_w.
+        early_tail: largest P(|<w_i, x>| >= lambda sigma_w) over what Lemma C.4(a) prints, on sampled inputs.
         edge: largest :math:`|E[y \varphi]|` at the edge of a half, which noise growth is in proportion to.
         ept: share of neurons in S_ept.
         ept_plus: share in S_ept+.
@@ -171,6 +172,7 @@ class PhaseResult:
     beyond: list[float]
     printed_beyond: list[float]
     tail: list[float]
+    early_tail: list[float]
     edge: list[float]
     ept: list[float]
     ept_plus: list[float]

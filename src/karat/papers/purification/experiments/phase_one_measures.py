@@ -7,12 +7,16 @@ import torch
 from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
+from karat.papers.purification.bounds_phase import early_tail
 from karat.papers.purification.experiments.decoupled import Floats, Positions, activity, census
 from karat.papers.purification.experiments.first_phase import MOST, Inputs, Phase, sparse_codes
 from karat.papers.purification.experiments.phase_one_config import PhaseConfig
 from karat.training.odd.bias import ShrinkingNoise
 
 Mask = NDArray[np.bool_]
+
+MULTIPLES = (1.0, 2.0, 3.0, 4.0, 6.0, 8.0)
+"""Values of lambda in Lemma C.4(a)."""
 
 
 def measure(phase: Phase, inputs: Inputs) -> dict[str, float]:
@@ -36,6 +40,7 @@ def measure(phase: Phase, inputs: Inputs) -> dict[str, float]:
         "sure_kept": float(sets["sure"][: phase.config.sure].mean()),
         **_probabilities(phase, inputs, chosen),
         **_certified(phase, chosen),
+        "early_tail": _early_tail(phase, inputs, chosen),
         "rest": _rest(phase, inputs, chosen & sets["no_new_plus"]),
         **_coupling(phase, inputs, growth),
         **_net(phase, inputs, sets["sure"]),
@@ -149,6 +154,21 @@ def _certified(phase: Phase, chosen: Mask) -> dict[str, float]:
         bounds = visible * on + 2 * np.exp(-(t**2) / 2 / (v + largest * t / 3))
         found[name] = float(np.minimum(bounds, 1)[chosen].max())
     return found
+
+
+def _early_tail(phase: Phase, inputs: Inputs, chosen: Mask) -> float:
+    """The largest probability of a projection beyond lambda sigma_w, over the bound for neurons in S_ept.
+
+    Reading: the leading feature is on with probability E|z|_0/d, which is added to the share of inputs.
+
+    Ref: purification, Lem C.4(a)
+    """
+    d, width = phase.config.d, phase.config.rule.width(phase.b)
+    beyond = [(np.abs(inputs.u[chosen]) >= multiple * width).mean(axis=1).max() for multiple in MULTIPLES]
+    on = phase.config.code.expected_support / d
+    return max(
+        float(share + on) / early_tail(multiple, d) for share, multiple in zip(beyond, MULTIPLES, strict=True)
+    )
 
 
 def _coupling(phase: Phase, inputs: Inputs, growth: Floats) -> dict[str, float]:
