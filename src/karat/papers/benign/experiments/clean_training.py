@@ -39,7 +39,7 @@ def run(config: MixtureConfig, generator: torch.Generator) -> CleanTrainingResul
     return CleanTrainingResult(**vars(run_final(config, generator)), best_robust_error=best)
 
 
-_BASE = replace(PAPER_SIZE, n=400, d=400, m=250, mu=2.0, flip_rate=0.0, test_ratio=0.25, steps=200)
+_BASE = replace(PAPER_SIZE, n=400, d=400, m=250, mu=2.0, flip_rate=0.0, test_ratio=0.25, steps=200, n_test=8000)
 _GRID: dict[str, tuple[float, ...]] = {"ratio": (0.0, 0.25)}
 
 CLEAN_TRAINING = Experiment(
@@ -50,7 +50,7 @@ CLEAN_TRAINING = Experiment(
         "tiny": Preset(
             config=replace(TINY_SIZE, flip_rate=0.0, test_ratio=0.25), grid=_GRID, seeds=2, cell_seconds=0.1
         ),
-        "quick": Preset(config=_BASE, grid=_GRID, seeds=3, cell_seconds=1.1),
+        "quick": Preset(config=_BASE, grid=_GRID, seeds=5, cell_seconds=1.2),
         "full": Preset(
             config=replace(_BASE, m=1000, steps=1000),
             grid={**_GRID, "n": (100, 400, 1600), "d": (100, 400, 1600)},

@@ -206,7 +206,7 @@ L2 = Experiment(
         "quick": Preset(
             config=replace(RANDOM_START, batch=1024, n_attack=250),
             points=({"d": 100, "k": 20}, {"d": 200, "k": 14}),
-            seeds=3,
+            seeds=5,
             cell_seconds=8.5,
         ),
         "full": Preset(
