@@ -4,7 +4,9 @@ from collections.abc import Sequence
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.figure import Figure
+from matplotlib.ticker import FixedLocator, LogLocator, NullFormatter
 from scipy import stats
 
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
@@ -46,9 +48,36 @@ def finish(ax: Axes, *, x: str, y: str, title: str = "", legend: bool = True) ->
     for side in ("left", "bottom"):
         ax.spines[side].set_color(FAINT)
     ax.tick_params(colors=INK, labelsize=8)
+    for axis, limits in ((ax.xaxis, ax.get_xlim()), (ax.yaxis, ax.get_ylim())):
+        if axis.get_scale() == "log" and not isinstance(axis.get_major_locator(), FixedLocator):
+            _label_decades(axis, *limits)
     if legend and ax.get_legend_handles_labels()[0]:
         # A pale ground, so that names stay readable where curves pass below them.
         ax.legend(fontsize=8, framealpha=0.6, edgecolor="none")
+
+
+def _label_decades(axis: Axis, low: float, high: float) -> None:
+    """Label powers of ten; where fewer than two would show also their multiples by 2 and 5."""
+    if high < 50 * low:
+        axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        axis.set_major_formatter(lambda value, _: short_number(value))
+    axis.set_minor_formatter(NullFormatter())
+
+
+def short_number(value: float) -> str:
+    """A number of one digit for an axis, as a power of ten where its zeros would be many.
+
+    Args:
+        value: positive.
+
+    >>> short_number(0.05), short_number(20000.0)
+    ('0.05', '$2\\\\cdot 10^{4}$')
+    """
+    if 1e-3 < value < 1e4:
+        return f"{value:g}"
+    digit, power = f"{value:.0e}".split("e")
+    factor = "" if digit == "1" else digit + r"\cdot "
+    return f"${factor}10^{{{int(power)}}}$"
 
 
 def literal(text: str) -> str:

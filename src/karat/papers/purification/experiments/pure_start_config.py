@@ -76,8 +76,8 @@ class PureStartConfig:
     batch: Count = 64
     n_test: Count = 5000
     n_moved: Count = 600
-    n_attack: Count = 400
-    n_linear: Count = 20
+    n_attack: Count = 700
+    n_linear: Count = 8
     pgd_steps: Count = 5
     cells: Count = 64
 
