@@ -24,7 +24,7 @@ from karat.study.judging import (
     share,
     vacuous_if,
 )
-from karat.study.judging.common import after_a_look
+from karat.study.judging.common import Evidence, judged_on
 
 SEEDS = [0.10, 0.11, 0.12]
 MARGIN = Margin(0.05, "half of the printed digit")
@@ -305,7 +305,7 @@ def test_units_are_named():
 
 def decides(values, added):
     """Whether somebody who looks after every seed from the third on ever says that a true bound fails."""
-    with after_a_look(added):
+    with judged_on(Evidence(added=added)):
         return any(
             bound(values[:n], "at most", 0.0, RATIO).outcome != "inconclusive"
             for n in range(3, len(values) + 1)
@@ -335,7 +335,7 @@ def test_seeds_added_after_a_look_widen_every_rule():
         ]
 
     planned = findings()
-    with after_a_look(True):
+    with judged_on(Evidence(added=True)):
         added = findings()
     for short, long in zip(planned, added, strict=True):
         assert long.interval.low < short.interval.low < short.interval.high < long.interval.high
@@ -351,7 +351,7 @@ def test_the_seeds_asked_for_settle_it_though_they_are_added_after_a_look():
     pool = np.array(values)[np.arange(needed) % 3]
     same_spread = pool.mean() + (pool - pool.mean()) * np.std(values, ddof=1) / pool.std(ddof=1)
     same_mean = same_spread + np.mean(values) - same_spread.mean()
-    with after_a_look(True):
+    with judged_on(Evidence(added=True)):
         assert bound(same_mean, "at most", 0.15, ERROR).outcome == "holds"
         assert bound(same_mean[: needed // 2], "at most", 0.15, ERROR).outcome == "inconclusive"
 

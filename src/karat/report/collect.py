@@ -16,7 +16,6 @@ from karat.study.config import hints
 from karat.study.experiment import SCALES, Cell, Experiment, cells
 from karat.study.family import Family, judge_family
 from karat.study.hypothesis import Entry
-from karat.study.judging.kinds import EXACT, rules_in
 from karat.study.plan import plan_claim
 from karat.study.record import Record
 from karat.study.registry import STATEMENTS
@@ -86,11 +85,6 @@ class Judged:
     def verdict(self) -> str:
         """The verdict, or `not run`."""
         return self.claim.verdict or "not run"
-
-    @property
-    def exact(self) -> bool:
-        """Whether it compares exact numbers only, which chance cannot turn."""
-        return bool(self.claim.trace) and rules_in(self.claim.trace) <= EXACT
 
     @property
     def unmet(self) -> tuple[Entry, ...]:

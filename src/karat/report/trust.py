@@ -15,6 +15,7 @@ class Grounds:
     Args:
         proven: worst cases bounded by certificates.
         exact: identities and comparisons of exact numbers, which chance cannot turn.
+        every_draw: comparisons of exact numbers of random draws.
         measured: means, exponents and shares with intervals.
         assumed: hypotheses that no run can look at -> the claims that have them.
         waived: hypotheses that the paper itself waives -> the claims that have them.
@@ -23,6 +24,7 @@ class Grounds:
 
     proven: tuple[Judged, ...]
     exact: tuple[Judged, ...]
+    every_draw: tuple[Judged, ...]
     measured: tuple[Judged, ...]
     assumed: Mapping[str, Sequence[Judged]]
     waived: Mapping[str, Sequence[Judged]]
@@ -38,12 +40,16 @@ def grounds_of(content: Content) -> Grounds:
     decided = [item for item in content.judged if item.claim.verdict in ("holds", "fails")]
     held = [item for item in decided if item.claim.verdict == "holds"]
     proven = [item for item in held if "certified" in rules_in(item.claim.trace)]
-    exact = [item for item in decided if item not in proven and item.exact]
+    exact, every_draw = (
+        [item for item in decided if item not in proven and item.claim.grounds == grounds]
+        for grounds in ("exact", "every draw")
+    )
     outcomes = [outcome.holds for item in content.judged for outcome in item.claim.controls]
     return Grounds(
         proven=tuple(proven),
         exact=tuple(exact),
-        measured=tuple(item for item in decided if item not in proven and item not in exact),
+        every_draw=tuple(every_draw),
+        measured=tuple(item for item in decided if item not in (*proven, *exact, *every_draw)),
         assumed=_with_status(content, "not checkable"),
         waived=_with_status(content, "waived"),
         controls=(sum(held is not None for held in outcomes), sum(bool(held) for held in outcomes)),

@@ -64,6 +64,12 @@ class Check(Generic[C, R]):
         return self.experiment.name
 
     @property
+    def draws(self) -> bool:
+        """Whether its experiments draw at random: their presets ask for several seeds."""
+        experiments = (self.experiment, *self.beside)
+        return any(preset.seeds > 1 for one in experiments for preset in one.presets.values())
+
+    @property
     def names(self) -> tuple[str, ...]:
         """Of all experiments that must have run."""
         return self.name, *(other.name for other in self.beside)

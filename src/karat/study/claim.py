@@ -12,7 +12,7 @@ from karat.study.check import Check
 from karat.study.control import Control
 from karat.study.finding import Curve, Finding
 from karat.study.hypothesis import Entry, ledger_of
-from karat.study.judging.common import MOST_SEEDS, Undecided, after_a_look, looked
+from karat.study.judging.common import MOST_SEEDS, SEEDS, Evidence, Undecided, judged_on, looked
 from karat.study.judging.kinds import EXACT, rules_in
 from karat.study.record import Record
 from karat.study.run import Runs, read_runs
@@ -20,6 +20,9 @@ from karat.study.statement import Kind, Origin, Statement
 
 Verdict = Literal["holds", "fails", "inconclusive", "vacuous", "out of regime"]
 ClaimStatus = Literal["stated", "executable"]
+Grounds = Literal["exact", "every draw", "chance"]
+"""Exact numbers that no chance can turn; exact numbers of random draws, any of which refutes and so many of
+which do not prove; and numbers with an interval."""
 
 
 SILENT_CONTROLS = "No control has shown yet that it could be otherwise."
@@ -71,6 +74,7 @@ class Claim:
         controls: the same check where it must not hold.
         caveat: what a reader must know beside the numbers.
         trace: the rules that led to the verdict, outermost first.
+        grounds: what kind of numbers decided.
         p_value: of a decided verdict.
         resolution: the deviation that the measurement could have seen.
         settles: what would settle an open verdict.
@@ -98,6 +102,7 @@ class Claim:
     controls: tuple[ControlOutcome, ...] = ()
     caveat: str = ""
     trace: tuple[str, ...] = ()
+    grounds: Grounds = "chance"
     p_value: float | None = None
     resolution: float | None = None
     settles: str = ""
@@ -159,20 +164,24 @@ def judge_claim(
         if not runs:
             diverged = any(record.status == "diverged" for record in own)
             return replace(blank, verdict="inconclusive" if diverged else None)
-        with after_a_look(added):
-            return _judged(blank, check, runs, missing)
+        seeds = len({record.seed for record in own if record.status == "done"})
+        with judged_on(Evidence(added=added, seeds=seeds)):
+            return _judged(blank, check, runs, missing, seeds)
     except Exception as error:
         # One check, perhaps of somebody else's package, must not keep the others from their verdicts.
         return replace(blank, error=f"the check failed ({type(error).__name__}: {_sentence(error)})")
 
 
-def _judged(blank: Claim, check: Check, runs: Runs[Any, Any], missing: int) -> Claim:
+def _judged(blank: Claim, check: Check, runs: Runs[Any, Any], missing: int, seeds: int) -> Claim:
     watched, read = runs.watched()
     finding, why = _evaluated(check, watched)
     looked_at = [runs[index] for index in sorted(read)] or list(runs)
     ledger = ledger_of(check, looked_at)
     if finding is None and not why:
         raise TypeError("`evaluate` returned nothing; it must return a finding or raise `Undecided`")
+    grounds = _grounds(check, finding)
+    if finding is not None and grounds != "exact":
+        finding = _of_draws(finding, grounds, seeds)
     verdict, notes = _verdict(check, finding, ledger, blank.controls, _lost(runs, missing))
     images = tuple(sorted({str(source) for run in looked_at if (source := _source(run.config))}))
     claim = replace(blank, verdict=verdict, ledger=ledger, images=images)
@@ -187,6 +196,7 @@ def _judged(blank: Claim, check: Check, runs: Runs[Any, Any], missing: int) -> C
         interval=finding.interval,
         caveat=" ".join(filter(None, [*notes, *finding.notes, _added(finding), blank.caveat])),
         trace=finding.trace,
+        grounds=grounds,
         p_value=finding.p_value if verdict in ("holds", "fails") else None,
         resolution=finding.resolution,
         settles=_settles(verdict, needed, ledger),
@@ -203,6 +213,28 @@ def _source(config: object) -> object:
 def _added(finding: Finding) -> str:
     """Say that intervals allow for seeds added after a look; exact numbers have none."""
     return _ADDED if looked() and not rules_in(finding.trace) <= EXACT else ""
+
+
+def _grounds(check: Check, finding: Finding | None) -> Grounds:
+    """What kind of numbers decided."""
+    if finding is None or not finding.trace or not rules_in(finding.trace) <= EXACT:
+        return "chance"
+    return "every draw" if check.draws else "exact"
+
+
+def _of_draws(finding: Finding, grounds: Grounds, seeds: int) -> Finding:
+    """A finding about random draws: few seeds decide nothing, and so many draws do not prove all of them."""
+    refuted = grounds == "every draw" and finding.outcome == "fails"
+    if finding.outcome not in ("holds", "fails") or refuted:
+        return finding
+    if seeds < SEEDS:
+        note = f"{seeds} of the {SEEDS} seeds that a random quantity needs at least."
+        needed = finding.seeds_needed or SEEDS
+        return replace(
+            finding, outcome="inconclusive", p_value=None, seeds_needed=needed, notes=(note, *finding.notes)
+        )
+    # Were exceptions as likely as not, so many draws without one would have this probability.
+    return replace(finding, p_value=0.5**seeds) if grounds == "every draw" else finding
 
 
 def _evaluated(check: Check, runs: Runs[Any, Any]) -> tuple[Finding | None, str]:

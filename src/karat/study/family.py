@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 from karat.study.claim import Claim
 from karat.study.judging.common import LEVEL
-from karat.study.judging.kinds import EXACT, rules_in
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -16,6 +15,7 @@ class Family:
         tested: how many were judged at all, left open or not.
         decided: how many say `holds` or `fails`.
         exact: how many of them compare exact numbers, which chance cannot turn.
+        every_draw: how many compare exact numbers of random draws, of which exceptions may be rare.
         survivors: ids of the claims whose verdict stands when all are taken together, at 95 %.
         wrong_at_most: expected number of wrong verdicts among the decided ones, at most.
     """
@@ -23,17 +23,20 @@ class Family:
     tested: int
     decided: int
     exact: int
+    every_draw: int
     survivors: frozenset[str]
     wrong_at_most: float
 
     @property
     def sentence(self) -> str:
         """The error rate of the whole report in one sentence."""
+        random = self.tested - self.exact - self.every_draw
         return (
-            f"Of {self.tested} claims that were tested {self.decided} are decided, {self.exact} of them by "
-            f"exact numbers; at most {self.wrong_at_most:.1f} verdicts (5 % of {self.tested - self.exact}, "
-            f"those tested on random numbers) are expected to be wrong by chance, and "
-            f"{len(self.survivors)} stand at 95 % all together (Holm)."
+            f"Of {self.tested} claims that were tested {self.decided} are decided: {self.exact} by exact "
+            f"numbers, {self.every_draw} by exact numbers of every draw, which rare exceptions might escape, "
+            f"the others by intervals. Of these at most {self.wrong_at_most:.1f} verdicts (5 % of {random}, "
+            f"those tested on random numbers) are expected to be wrong by chance, as far as values over "
+            f"seeds are about Gaussian; {len(self.survivors)} stand at 95 % all together (Holm)."
         )
 
 
@@ -52,26 +55,22 @@ def judge_family(claims: Iterable[Claim], level: float = LEVEL) -> Family:
     """
     tested = [claim for claim in claims if claim.verdict in ("holds", "fails", "inconclusive", "vacuous")]
     decided = [claim for claim in tested if claim.p_value is not None and claim.verdict in ("holds", "fails")]
-    exact = sum(map(_is_exact, decided))
+    exact = sum(claim.grounds == "exact" for claim in decided)
+    every_draw = sum(claim.grounds == "every draw" for claim in decided)
     known = {claim.id: _p_value(claim) for claim in decided}
     return Family(
         tested=len(tested),
         decided=len(decided),
         exact=exact,
+        every_draw=every_draw,
         survivors=holm({claim.id: known.get(claim.id, 1.0) for claim in tested}, level),
-        wrong_at_most=(len(tested) - exact) * (1 - LEVEL),
+        wrong_at_most=(len(tested) - exact - every_draw) * (1 - LEVEL),
     )
-
-
-def _is_exact(claim: Claim) -> bool:
-    return bool(claim.trace) and rules_in(claim.trace) <= EXACT
 
 
 def _p_value(claim: Claim) -> float:
     """Twice the p-value, for a claim can err in two directions."""
-    if _is_exact(claim) or claim.p_value is None:
-        return 0.0 if _is_exact(claim) else 1.0
-    return 2 * claim.p_value
+    return 1.0 if claim.p_value is None else 2 * claim.p_value
 
 
 def holm(p_values: Mapping[str, float], level: float = LEVEL) -> frozenset[str]:

@@ -1,9 +1,16 @@
 """Findings made of findings: several parts, bounds that say nothing, and what else a reader must know."""
 
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from typing import TypeVar
 
 from karat.study.finding import Finding, Outcome
-from karat.study.judging.common import LEVEL
+from karat.study.judging.common import LEVEL, Undecided
+from karat.study.run import Run, by_setting
+
+C = TypeVar("C")
+R = TypeVar("R")
+Number = TypeVar("Number", int, float)
 
 
 def all_of(*findings: Finding) -> Finding:
@@ -13,7 +20,7 @@ def all_of(*findings: Finding) -> Finding:
         findings: one at least, the most important first.
     """
     order: dict[Outcome, int] = {"fails": 0, "vacuous": 1, "inconclusive": 2, "holds": 3}
-    worst = min(findings, key=lambda finding: order[finding.outcome])
+    worst = min(findings, key=lambda finding: (order[finding.outcome], order[finding.leaning]))
     if worst.outcome == "fails":  # of several the clearest
         failing = [finding for finding in findings if finding.outcome == "fails"]
         worst = min(failing, key=lambda finding: finding.p_value or 0.0)
@@ -27,15 +34,45 @@ def all_of(*findings: Finding) -> Finding:
         if p_value > (1 - LEVEL) / 2:
             outcome, p_value = "inconclusive", None
     notes = dict.fromkeys(note for finding in (worst, *findings) for note in finding.notes)
+    if outcome != worst.outcome:
+        notes[f"One part fails when looked at alone, but not clearly enough for one of {len(findings)}."] = (
+            None
+        )
     rule = f"all of {len(findings)}: " + ", ".join(finding.outcome for finding in findings)
     return replace(
         worst,
         outcome=outcome,
         leaning="fails" if "fails" in leanings else min(leanings, key=lambda leaning: order[leaning]),
         p_value=p_value,
+        seeds_needed=_most(finding.seeds_needed for finding in findings)
+        if outcome == "inconclusive"
+        else None,
+        draws_needed=_most(finding.draws_needed for finding in findings)
+        if outcome == "inconclusive"
+        else None,
         notes=tuple(notes),
         trace=(rule, *(step for finding in findings for step in finding.trace)),
     )
+
+
+def _most(needed: Iterable[Number | None]) -> Number | None:
+    """What settles every part that can be settled; None if none can."""
+    return max((number for number in needed if number is not None), default=None)
+
+
+def every_setting(runs: Iterable[Run[C, R]], judge: Callable[[Sequence[Run[C, R]]], Finding]) -> Finding:
+    """Judge the seeds of each setting together; all settings must hold.
+
+    Values of several settings in one mean would hide a setting that fails.
+
+    Args:
+        runs: of several settings.
+        judge: runs of one setting -> finding.
+    """
+    groups = by_setting(runs)
+    if not groups:
+        raise Undecided("no run is of the kind that the statement speaks of")
+    return all_of(*map(judge, groups))
 
 
 def vacuous_if(says_nothing: bool, why: str, finding: Finding) -> Finding:

@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 from functools import cache
 from typing import Literal
 
@@ -33,28 +34,68 @@ MOST_SEEDS = 10_000
 """Nobody runs more: a claim that would need them is as good as undecidable here."""
 
 
-_LOOKED = ContextVar("whether seeds were added after a look", default=False)
+@dataclass(frozen=True)
+class Evidence:
+    """What the judge knows of the runs and a check does not.
+
+    Args:
+        added: whether there are other seeds than were planned; intervals are then anytime-valid.
+        seeds: how many different seeds there are, None if nobody counted.
+    """
+
+    added: bool = False
+    seeds: int | None = None
+
+
+_EVIDENCE: ContextVar[Evidence] = ContextVar("what the judge knows of the runs")
 
 
 @contextmanager
-def after_a_look(added: bool) -> Iterator[None]:
-    """Judge with intervals that allow for seeds that were added because the answer was not clear yet.
+def judged_on(evidence: Evidence) -> Iterator[None]:
+    """Judge with intervals that allow for what the judge knows.
 
-    It is no argument of the rules, because how many seeds were planned is not known to a check.
+    It is no argument of the rules, because a check knows neither the plan nor whether settings share seeds.
 
     Args:
-        added: whether there are more seeds than were planned.
+        evidence: about the runs.
     """
-    token = _LOOKED.set(added)
+    token = _EVIDENCE.set(evidence)
     try:
         yield
     finally:
-        _LOOKED.reset(token)
+        _EVIDENCE.reset(token)
 
 
 def looked() -> bool:
     """Whether seeds were added after a look."""
-    return _LOOKED.get()
+    return _EVIDENCE.get(Evidence()).added
+
+
+def seeds_behind(count: int) -> int:
+    """How many independent values there are at most among so many.
+
+    Args:
+        count: of values.
+    """
+    seeds = _EVIDENCE.get(Evidence()).seeds
+    return count if seeds is None else min(count, seeds)
+
+
+def one_per_seed(numbers: np.ndarray) -> np.ndarray:
+    """Return no more values than there are seeds, with the same mean and spread.
+
+    Settings of one experiment share their draws, so that values of three settings under three seeds may be
+    three values, each seen three times. Which belong together is not known here; so many that repeat each
+    other are the worst case.
+
+    Args:
+        numbers: of a mean, any number per seed.
+    """
+    count = seeds_behind(len(numbers))
+    if count == len(numbers) or count < 2:
+        return numbers[:count] if count < 2 else numbers
+    ladder = np.arange(count) - (count - 1) / 2
+    return np.asarray(numbers.mean() + ladder * (spread_of(numbers) / ladder.std(ddof=1)))
 
 
 class Undecided(Exception):

@@ -1,14 +1,17 @@
 """Statements that hold with a probability, judged on the share of draws."""
 
 import math
+from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from scipy import special
 
 from karat.core.sequential import anytime_proportion_interval, anytime_proportion_p_value
-from karat.core.statistics import clopper_pearson
+from karat.core.statistics import Interval, clopper_pearson
 from karat.study.finding import SHARE, Finding, Outcome
 from karat.study.judging.common import LEVEL, MOST_SEEDS, Side, looked, undecided
+from karat.study.judging.means import bound
 
 
 def share(successes: int, trials: int, side: Side, predicted: float) -> Finding:
@@ -46,6 +49,46 @@ def share(successes: int, trials: int, side: Side, predicted: float) -> Finding:
         p_value=_tail(successes, trials, predicted, below) if outcome != "inconclusive" else None,
         resolution=half,
         draws_needed=None if right or wrong else _draws_needed(seen, trials, predicted),
+        trace=(rule,),
+    )
+
+
+def share_of_points(shares: Sequence[float], points: int, side: Side, predicted: float) -> Finding:
+    """The share of points at which something happens, seen on the points of one net per seed.
+
+    Points of one net are no independent draws: nets may differ. So the interval of all points as draws and
+    Student's interval over the nets must both lie on one side.
+
+    Args:
+        shares: one per net.
+        points: behind each of them.
+        side: on which the probability must lie.
+        predicted: the probability that the statement names.
+
+    >>> share_of_points([0.97, 0.99, 0.98], 200, "at least", 0.9).outcome
+    'holds'
+    >>> share_of_points([0.85, 0.99, 0.98], 200, "at least", 0.9).outcome
+    'inconclusive'
+    """
+    rule = f"share: of {points} points on each of {len(shares)} nets, probability {side} {predicted:g}"
+    nets = bound(shares, side, predicted, SHARE)
+    if nets.interval is None:  # nothing to compare, or too few nets
+        return replace(nets, trace=(rule,))
+    pooled = share(round(sum(shares) * points), len(shares) * points, side, predicted)
+    if pooled.interval is None:
+        return replace(pooled, trace=(rule,))
+    # Nets that agree to the last point show no spread of their own, and the points alone decide.
+    parts = [pooled] if nets.interval.low == nets.interval.high else [pooled, nets]
+    decided = len({part.outcome for part in parts}) == 1 and pooled.outcome != "inconclusive"
+    low = min(part.interval.low for part in parts if part.interval)
+    high = max(part.interval.high for part in parts if part.interval)
+    return replace(
+        pooled,
+        outcome=pooled.outcome if decided else "inconclusive",
+        interval=Interval(low, high, LEVEL),
+        p_value=max(part.p_value or 0.0 for part in parts) if decided else None,
+        resolution=(high - low) / 2,
+        seeds_needed=nets.seeds_needed,
         trace=(rule,),
     )
 

@@ -14,6 +14,7 @@ from karat.study.judging.common import (
     Side,
     finite_numbers,
     half_width,
+    one_per_seed,
     room,
     seeds_needed,
     tail,
@@ -111,6 +112,9 @@ def _judge_mean(values: Numbers, predicted: float, test: Margin | Side, unit: Un
     mean = float(numbers.mean())
     inside = room(mean, predicted, test)
     leaning: Outcome = "holds" if inside >= 0 else "fails"
+    given, numbers = len(numbers), one_per_seed(numbers)
+    if len(numbers) < given:
+        rule += f"; {given} values share {len(numbers)} seeds and count as so many"
     if len(numbers) < SEEDS:
         few = f"{len(numbers)} of the {SEEDS} seeds that a random quantity needs at least."
         needed = seeds_needed(numbers, inside) if len(numbers) > 1 else SEEDS

@@ -5,12 +5,15 @@ from dataclasses import replace
 import numpy as np
 
 from karat.core.statistics import fit_power_law
-from karat.study.finding import EXPONENT, Finding, Margin
+from karat.study.finding import EXPONENT, SHARE, Finding, Margin
 from karat.study.judging.common import LEVEL, Curves, Numbers, Side, room, undecided
 from karat.study.judging.means import bound, equal
 
 FLAT = 1e-6
 """An exponent nearer to zero is that of a flat curve."""
+
+SETTLED = 0.5
+"""A curve whose own fit ends above this share of its last value may have a limit above zero."""
 
 
 def rate(x: Numbers, curves: Curves, predicted: float, test: Margin | Side) -> Finding:
@@ -26,9 +29,14 @@ def rate(x: Numbers, curves: Curves, predicted: float, test: Margin | Side) -> F
 
 
 def limit(x: Numbers, curves: Curves, *, least: float = 0.0) -> Finding:
-    """A positive quantity vanishes as x grows: it falls over all sizes, and over the larger half, too.
+    r"""A positive quantity vanishes as x grows: it falls over all sizes, and over the larger half, too.
 
-    A curve that settles above zero has a falling fit as well; its upper half shows that it has stopped.
+    A curve that settles above zero falls as well, more and more slowly. Where the seeds agree that
+
+    .. math:: y = c + A x^{-p}
+
+    through the first, the middle and the last size settles at more than half of its last value, nothing is
+    decided: over these sizes a limit above zero describes the curve as well.
 
     Args:
         x: (g,) positive sizes, three at least.
@@ -39,7 +47,32 @@ def limit(x: Numbers, curves: Curves, *, least: float = 0.0) -> Finding:
     edge = -max(least, FLAT)
     how = f"at least like x^-{least:g}" if least else "with x"
     finding = _over_all_and_large(x, curves, "at most", edge, f"limit: falls {how}")
-    return replace(finding, predicted=0.0 - least)
+    finding = replace(finding, predicted=0.0 - least)
+    if finding.outcome != "holds":
+        return finding
+    left = [settles_at(x, row) for row in curves]
+    if bound(left, "at least", SETTLED, SHARE).outcome != "holds":
+        return finding
+    note = f"It slows down as if it settled at {np.mean(left):.2f} of its last value."
+    return replace(finding, outcome="inconclusive", p_value=None, notes=(*finding.notes, note))
+
+
+def settles_at(x: Numbers, values: Numbers) -> float:
+    r"""Where a curve goes over its last value, if it is :math:`c + A x^{-p}`: :math:`c`, not below zero.
+
+    Args:
+        x: (g,) increasing, three sizes at least.
+        values: (g,) positive; between two sizes a power law.
+
+    >>> round(settles_at([1, 10, 100], [1.1, 0.2, 0.11]), 3), settles_at([1, 10, 100], [1.0, 0.1, 0.01])
+    (0.909, 0.0)
+    """
+    log_x, log_y = np.log(np.asarray(x, dtype=float)), np.log(np.asarray(values, dtype=float))
+    first, middle, last = np.exp(np.interp(np.linspace(log_x[0], log_x[-1], 3), log_x, log_y))
+    bend = first + last - 2 * middle
+    if bend <= 0:  # falls ever faster
+        return 0.0
+    return float(min(1.0, max(0.0, (first * last - middle**2) / bend / last)))
 
 
 def one_constant(x: Numbers, ratios: Curves, side: Side, margin: Margin) -> Finding:

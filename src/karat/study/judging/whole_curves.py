@@ -9,6 +9,7 @@ from karat.core.statistics import Interval
 from karat.study.finding import Curve, Finding, Margin, Outcome, Unit
 from karat.study.judging.common import (
     LEVEL,
+    ROUNDING,
     SEEDS,
     Curves,
     Numbers,
@@ -16,6 +17,7 @@ from karat.study.judging.common import (
     looked,
     room,
     seeds_needed,
+    spread_of,
     tail,
     undecided,
 )
@@ -45,6 +47,8 @@ def curve(x: Numbers, curves: Curves, predicted: Numbers, test: Margin | Side, u
         return undecided(None, unit, rule, "No seed has a finite value at every point.")
     if not np.isfinite(np.asarray(predicted, dtype=float)).all():
         return undecided(None, unit, rule, "The formula gives no finite number at some point.")
+    if (table < unit.low - ROUNDING).any() or (table > unit.high + ROUNDING).any():
+        return undecided(None, unit, rule, f"Some values cannot be: this is no {unit.name}.")
     inside = [
         room(float(mean), float(p), test) for mean, p in zip(table.mean(axis=0), predicted, strict=True)
     ]
@@ -61,6 +65,8 @@ def curve(x: Numbers, curves: Curves, predicted: Numbers, test: Margin | Side, u
     tails = [tail(distance, table[:, index]) for index, distance in enumerate(inside)]
     # All points must hold, so the least clear counts; any may refute, so the clearest of so many does.
     p_value = max(tails) if outcome == "holds" else min(1.0, len(x) * tails[at])
+    if spread_of(table[:, at]) == 0 and p_value > (1 - LEVEL) / 2:  # equal values of few seeds decide nothing
+        outcome = "inconclusive"
     return Finding(
         outcome=outcome,
         measured=band.mean[at],

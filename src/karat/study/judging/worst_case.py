@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+import numpy as np
+
 from karat.study.finding import Finding, Unit
 from karat.study.judging.common import Numbers, Side
 from karat.study.judging.means import bound
@@ -22,6 +24,8 @@ def certified(
     """
     rule = f"certified: worst case {side} {predicted:.6g}"
     reached = bound(attacked, side, predicted, unit)
+    if reached.measured is None:
+        return replace(reached, trace=(rule,))
     if reached.outcome == "fails":
         return replace(reached, trace=(f"{rule}; the attack alone refutes it",))
     certain = bound(certificate, side, predicted, unit)
@@ -31,7 +35,7 @@ def certified(
             reached, outcome="inconclusive", p_value=None, seeds_needed=None, notes=(note,), trace=(rule,)
         )
     note = f"Means over seeds: {reached} reached by attack, {certain} certified."
-    crossed = _crossed(reached, certain, side)
+    crossed = _crossed(attacked, certificate, side)
     if crossed:
         note += " The attack goes beyond the certificate: other points were certified, or one is wrong."
     if crossed or certain.outcome != "holds":
@@ -39,9 +43,12 @@ def certified(
     return replace(certain, notes=(*certain.notes, note), trace=(rule,))
 
 
-def _crossed(reached: Finding, certain: Finding, side: Side) -> bool:
-    """Whether an attack goes beyond what is certified, which cannot be on the same points."""
-    if reached.measured is None or certain.measured is None:
-        return False
-    excess = reached.measured - certain.measured
-    return (excess if side == "at most" else -excess) > 1e-6 * max(1.0, abs(certain.measured))
+def _crossed(attacked: Numbers, certificate: Numbers, side: Side) -> bool:
+    """Whether an attack goes beyond what is certified for some seed, which cannot be on the same points."""
+    reached, certain = (np.asarray(values, dtype=float) for values in (attacked, certificate))
+    if reached.shape != certain.shape:
+        raise ValueError(
+            f"attacks and certificates need one value per seed, got {len(reached)}, {len(certain)}."
+        )
+    excess = reached - certain if side == "at most" else certain - reached
+    return bool((excess > 1e-6 * np.maximum(1.0, np.abs(certain))).any())

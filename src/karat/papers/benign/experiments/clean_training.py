@@ -39,7 +39,9 @@ def run(config: MixtureConfig, generator: torch.Generator) -> CleanTrainingResul
     return CleanTrainingResult(**vars(run_final(config, generator)), best_robust_error=best)
 
 
-_BASE = replace(PAPER_SIZE, n=400, d=400, m=250, mu=2.0, flip_rate=0.0, test_ratio=0.25, steps=200, n_test=8000)
+_BASE = replace(
+    PAPER_SIZE, n=400, d=400, m=250, mu=2.0, flip_rate=0.0, test_ratio=0.25, steps=200, n_test=8000
+)
 _GRID: dict[str, tuple[float, ...]] = {"ratio": (0.0, 0.25)}
 
 CLEAN_TRAINING = Experiment(

@@ -11,7 +11,7 @@ from karat.study.check import Check
 from karat.study.control import Control
 from karat.study.finding import COSINE, Finding, Unit
 from karat.study.hypothesis import Condition, at_least, is_so
-from karat.study.judging import Undecided, all_of, bound, noted
+from karat.study.judging import Undecided, all_of, bound, every_setting, noted
 from karat.study.run import Run, examples, grouped
 
 FiltersRun = Run[FiltersConfig, FiltersResult]
@@ -67,11 +67,15 @@ def _cosines_by_seed(runs: Sequence[FiltersRun]) -> dict[int, tuple[float, float
 
 def early_gradients(runs: Sequence[FiltersRun]) -> Finding:
     """Smallest pairwise cosine of the mean gradients of steps 1-10, 11-20, 21-30 for the selected filter."""
+
     # The first three cosines are to the mean, to which every gradient itself contributes.
-    pairs = [min(run.result.gradient_cosines[3:]) for run in runs]
+    def pairs(nets: Sequence[FiltersRun]) -> list[float]:
+        return [min(run.result.gradient_cosines[3:]) for run in nets]
+
     mean = np.mean([run.result.gradient_cosines_mean[3:] for run in runs])
     return noted(
-        bound(pairs, "at least", -APART, COSINE), f"Mean over all filters of the last block: {mean:.2f}."
+        every_setting(runs, lambda nets: bound(pairs(nets), "at least", -APART, COSINE)),
+        f"Mean over all filters of the last block: {mean:.2f}.",
     )
 
 

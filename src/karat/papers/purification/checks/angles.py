@@ -8,7 +8,6 @@ from karat.papers.purification.checks.image_records import (
     GAIN,
     HALF_GAIN,
     all_images,
-    every_setting,
     paper_runs,
     paper_settings,
     smoothed_attacker,
@@ -21,7 +20,7 @@ from karat.papers.purification.experiments.theta import THETA, ThetaConfig, Thet
 from karat.study.check import Check
 from karat.study.finding import Finding, Unit
 from karat.study.hypothesis import Condition
-from karat.study.judging import all_of, bound, noted
+from karat.study.judging import all_of, bound, every_setting, noted
 from karat.study.run import Run, examples
 
 ThetaRun = Run[ThetaConfig, ThetaResult]

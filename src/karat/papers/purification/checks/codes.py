@@ -4,11 +4,11 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from karat.papers.purification.checks.image_records import LESS, every_setting, paper_runs
+from karat.papers.purification.checks.image_records import LESS, paper_runs
 from karat.papers.purification.checks.paper_nets import ALEXNET_WHOLE
 from karat.papers.purification.experiments.alexnet import AlexnetConfig, AlexnetResult
 from karat.study.finding import RATIO, Finding, Unit
-from karat.study.judging import all_of, bound, noted, vacuous_if
+from karat.study.judging import all_of, bound, every_setting, noted, vacuous_if
 from karat.study.run import Run
 
 AlexnetRuns = Sequence[Run[AlexnetConfig, AlexnetResult]]

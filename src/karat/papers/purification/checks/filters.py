@@ -12,7 +12,6 @@ from karat.papers.purification.checks.image_examples import tickets as winners
 from karat.papers.purification.checks.image_records import (
     LESS,
     all_images,
-    every_setting,
     paper_runs,
     paper_settings,
     smoothed_attacker,
@@ -25,7 +24,7 @@ from karat.study.check import Check
 from karat.study.control import Control
 from karat.study.finding import RATIO, Finding, Unit
 from karat.study.hypothesis import Condition
-from karat.study.judging import all_of, bound, noted, vacuous_if
+from karat.study.judging import all_of, bound, every_setting, noted, vacuous_if
 from karat.study.run import Run, Runs, examples
 
 AlexnetRuns = Sequence[Run[AlexnetConfig, AlexnetResult]]

@@ -17,7 +17,6 @@ from karat.papers.purification.checks.image_records import (
     SMOOTHED,
     ZERO,
     all_images,
-    every_setting,
     paper_runs,
     paper_settings,
     smoothed_attacker,
@@ -31,7 +30,7 @@ from karat.papers.purification.experiments.image_setting import Scores
 from karat.study.check import Check
 from karat.study.finding import ACCURACY, RATIO, Finding
 from karat.study.hypothesis import Condition, at_least, is_so
-from karat.study.judging import Undecided, all_of, bound, noted, share
+from karat.study.judging import Undecided, all_of, bound, every_setting, noted, share
 from karat.study.judging.common import Side
 from karat.study.run import Run, examples
 

@@ -8,7 +8,7 @@ from karat.papers.purification.experiments.hubs import HUBS, PLANTED, HubsConfig
 from karat.study.check import Check
 from karat.study.control import Control
 from karat.study.finding import SHARE, Finding
-from karat.study.judging import Undecided, bound, noted
+from karat.study.judging import Undecided, bound, every_setting, noted
 from karat.study.run import Run, examples
 
 AWAKE = 0.25
@@ -34,7 +34,9 @@ def _outgrows(runs: HubRuns) -> Finding:
         for above in (False, True)
     )
     return noted(
-        bound([_right(run.result) for run in runs], "at least", 0.75, SHARE),
+        every_setting(
+            runs, lambda cells: bound([_right(run.result) for run in cells], "at least", 0.75, SHARE)
+        ),
         f"Predicted ratios {min(ratios):.3f} to {max(ratios):.3f}. Rows planted at "
         f"{', '.join(f'{size:g}' for size in PLANTED)} of it wake in the end on {small:.2f} of the inputs if "
         f"planted below and on {large:.2f} if above, with "

@@ -1,6 +1,6 @@
 """What checks of image experiments share: the paper's images and runs, sizes of effects, controls."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any, TypeVar
 
 from karat.papers.purification.checks.paper_nets import PaperNet
@@ -8,10 +8,10 @@ from karat.papers.purification.experiments.image_setting import ImageResult, Ima
 from karat.papers.purification.printed_table1 import PRINTED
 from karat.study.control import Control
 from karat.study.experiment import Experiment
-from karat.study.finding import Finding, Unit
+from karat.study.finding import Unit
 from karat.study.hypothesis import Condition, at_least, is_so
-from karat.study.judging import Undecided, all_of
-from karat.study.run import Run, by_setting
+from karat.study.judging import Undecided
+from karat.study.run import Run
 
 C = TypeVar("C", bound=ImageSetting)
 R = TypeVar("R", bound=ImageResult)
@@ -77,16 +77,6 @@ def paper_runs(runs: Iterable[Run[C, R]], net: PaperNet) -> list[Run[C, R]]:
         raise Undecided("there is no finished run.")
     at_rates = [run for run in given if net.has_rates_of(run.config)]
     return [run for run in at_rates if net.is_net_of(run.config)] or at_rates or given
-
-
-def every_setting(runs: Sequence[Run[C, R]], judge: Callable[[Sequence[Run[C, R]]], Finding]) -> Finding:
-    """Judge the seeds of each setting together; all settings must hold.
-
-    Args:
-        runs: those that count.
-        judge: runs of one setting -> finding.
-    """
-    return all_of(*map(judge, by_setting(runs)))
 
 
 def without_training(experiment: Experiment[C, R], why: str, **sizes: Any) -> Control:

@@ -1,6 +1,6 @@
 """Checks on clean training from pure features over d: it learns, soils its features, and becomes fragile."""
 
-from typing import Any
+from collections.abc import Callable
 
 from karat.papers.purification.checks.limit_readings import (
     CHEAP,
@@ -29,7 +29,8 @@ from karat.papers.purification.experiments.pure_start_config import PureStartCon
 from karat.study.check import Check
 from karat.study.control import Control
 from karat.study.finding import ERROR, LOSS, RATIO, Finding
-from karat.study.judging import Undecided, all_of, bound, noted, one_constant, share
+from karat.study.judging import Undecided, all_of, bound, noted, one_constant, share_of_points
+from karat.study.judging.common import Side
 from karat.study.run import Runs, examples
 
 
@@ -59,14 +60,13 @@ def _objective(every: LimitRuns) -> Finding:
 def _falls(every: LimitRuns) -> Finding:
     """The share of inputs that are wrong after the printed move, and right without it."""
     runs = largest(every)
-    fallen = share(*_counted(runs, lambda r: r.clean.fallen, moved=True), "at least", 1 - SMALL)
-    right = share(*_counted(runs, lambda r: r.clean.error, moved=False), "at most", SMALL)
+    fallen = _share(runs, lambda r: r.clean.fallen, "at least", 1 - SMALL)
     rows = [
         f"{average([run.result.clean.fallen for run in group]):.4f} at d = {d:.0e}"
         for d, group in by_dimension(every).items()
     ]
     return noted(
-        all_of(fallen, right),
+        all_of(fallen, _right(runs)),
         f"Wrong after a move by k^-{runs[0].config.fall_power:g}: {', '.join(rows)}; at the radius of "
         f"training, k^-{runs[0].config.radius_power:g}, "
         f"{average([run.result.clean.universal for run in runs]):.4f}.",
@@ -78,11 +78,10 @@ def _falls_altogether(every: Runs[PureStartConfig, LimitsResult]) -> Finding:
     parts = []
     for runs in (every, every.of(LIMITS_INF)):
         for d, group in by_dimension(runs).items() if runs else ():
-            kept = share(*_counted(group, lambda r: 1 - r.clean.fallen_dense, moved=True), "at most", 0.01)
+            kept = _share(group, lambda r: 1 - r.clean.fallen_dense, "at most", 0.01)
             codes = group[0].result.support / group[0].result.k
             parts.append(noted(kept, f"E|z|_0 = {codes:.2g} k, d = {d:.0e}: {kept}."))
-    right = share(*_counted(largest(every), lambda r: r.clean.error, moved=False), "at most", SMALL)
-    return all_of(*parts, right)
+    return all_of(*parts, _right(largest(every)))
 
 
 def _stays_fallen(every: LimitRuns) -> Finding:
@@ -91,11 +90,11 @@ def _stays_fallen(every: LimitRuns) -> Finding:
     config = runs[0].config
     begin = max(config.d**0.01, 1 / config.scaled_decay)
     late = [stop for stop, time in enumerate(runs[0].result.fallen_times) if time >= begin]
-    draws = sum(-(-run.config.n_moved // 4) for run in runs)
+    points = -(-config.n_moved // 4)
     parts = []
     for stop in late:
-        wrong = sum(run.result.fallen_curve[stop] for run in runs) / len(runs)
-        parts.append(share(round(wrong * draws), draws, "at least", 1 - SMALL))
+        wrong = [run.result.fallen_curve[stop] for run in runs]
+        parts.append(share_of_points(wrong, points, "at least", 1 - SMALL))
     if not parts:
         raise Undecided("no stop of clean training is late enough")
     return noted(
@@ -122,11 +121,15 @@ def _over_k(run: LimitRun) -> float:
     return max(clean.beta / clean.alpha * run.config.d / run.config.sparsity, 1e-12 / run.config.d)
 
 
-def _counted(runs: LimitRuns, error: Any, *, moved: bool) -> tuple[int, int]:
-    """Draws on which something happened, and all draws, over the seeds."""
-    draws = [run.config.n_moved if moved else run.config.n_test for run in runs]
-    hits = [round(error(run.result) * count) for run, count in zip(runs, draws, strict=True)]
-    return sum(hits), sum(draws)
+def _share(runs: LimitRuns, value: Callable[[LimitsResult], float], side: Side, predicted: float) -> Finding:
+    """The share of moved points at which something happens, over nets of one setting."""
+    return share_of_points([value(run.result) for run in runs], runs[0].config.n_moved, side, predicted)
+
+
+def _right(runs: LimitRuns) -> Finding:
+    """The clean net errs on few points."""
+    wrong = [run.result.clean.error for run in runs]
+    return share_of_points(wrong, runs[0].config.n_test, "at most", SMALL)
 
 
 def _cells(power: float, **clean: float) -> list[tuple[PureStartConfig, LimitsResult]]:

@@ -12,7 +12,17 @@ from karat.papers.purification.experiments.phase_one_config import PhaseConfig, 
 from karat.study.curves import curves
 from karat.study.finding import RATIO, Finding, Margin, Unit
 from karat.study.hypothesis import Condition, at_least, at_most
-from karat.study.judging import Undecided, all_of, bound, equal, exact_bound, limit, noted, one_constant
+from karat.study.judging import (
+    Undecided,
+    all_of,
+    bound,
+    equal,
+    every_setting,
+    exact_bound,
+    limit,
+    noted,
+    one_constant,
+)
 from karat.study.run import Run
 
 PhaseRun = Run[PhaseConfig, PhaseResult]
@@ -68,7 +78,7 @@ def _rarity(run: PhaseRun) -> float:
 
 def _slowest(run: PhaseRun) -> float:
     """The slowest sure winner of all stops, over the explicit constant."""
-    return min(run.result.sure_least) / run.result.explicit
+    return float(np.nanmin(run.result.sure_least)) / run.result.explicit
 
 
 def _constant_one(every: Sequence[PhaseRun], value: Callable[[PhaseRun], float]) -> Finding:
@@ -91,11 +101,12 @@ def winner_growth(every: Sequence[PhaseRun]) -> Finding:
     d, most = _over_d(every, lambda run: np.nanmax(run.result.sure_most) / run.result.explicit)
     _, last = _over_d(every, lambda run: run.result.sure_least[-1] / run.result.explicit)
     runs = sizes(every)
-    least = [float(np.nanmin(run.result.sure_least)) / run.result.explicit for run in runs]
     explicit = np.mean([run.result.explicit for run in runs])
     return noted(
         all_of(
-            bound(least, "at least", HALF, RATIO),
+            every_setting(
+                runs, lambda cells: bound([_slowest(run) for run in cells], "at least", HALF, RATIO)
+            ),
             one_constant(d, most, "at most", SPARSITY),
         ),
         f"In units of (1/2) P(|z| = 1) E[y | z_j = 1] = {explicit:.4f}/d. The slowest at T_b, from the "
@@ -150,18 +161,21 @@ def slower(every: Sequence[PhaseRun]) -> Finding:
 
     d, least = _over_d(every, lambda run: min(_late(run, lambda r: r.winner_least)))
     _, most = _over_d(every, lambda run: max(_late(run, lambda r: r.winner_most)))
-    linear = [
-        min(_late(run, lambda r: r.winner_least)) / max(_late(run, lambda r: r.winner_most))
-        for run in sizes(every)
-    ]
+
+    def linear(runs: Sequence[PhaseRun]) -> list[float]:
+        return [
+            min(_late(run, lambda r: r.winner_least)) / max(_late(run, lambda r: r.winner_most))
+            for run in runs
+        ]
+
     return noted(
         all_of(
             _constant_one(every, ratio),
-            bound(linear, "at least", 0.8, RATIO),
+            every_setting(sizes(every), lambda cells: bound(linear(cells), "at least", 0.8, RATIO)),
             one_constant(d, least, "at least", SPARSITY),
             one_constant(d, most, "at most", SPARSITY),
         ),
-        f"Slowest over fastest winner between T_a and T_b: {np.mean(linear):.3f}.",
+        f"Slowest over fastest winner between T_a and T_b: {np.mean(linear(sizes(every))):.3f}.",
     )
 
 
@@ -227,7 +241,10 @@ def awake(every: Sequence[PhaseRun]) -> Finding:
     return noted(
         all_of(
             _constant_one(every, lambda run: run.result.counted[-1] / (run.config.k * run.config.rule.xi2)),
-            bound(rest, "at most", 0.1, RATIO),
+            every_setting(
+                sizes(every),
+                lambda cells: bound([run.result.rest[-1] for run in cells], "at most", 0.1, RATIO),
+            ),
         ),
         f"Most neurons of a net that one of {every[0].config.n_test} inputs brings beyond b/10, over k Xi_2. "
         f"Largest projection without potential winners' features over b: {np.max(rest):.2g}.",

@@ -9,7 +9,7 @@ from karat.papers.purification.checks.readings import SMALL, halfway
 from karat.papers.purification.experiments.phase_two_config import SCALES, PhaseTwoConfig, PhaseTwoResult
 from karat.study.curves import curves
 from karat.study.finding import RATIO, Finding, Unit
-from karat.study.judging import all_of, bound, exact_bound, noted, one_constant
+from karat.study.judging import all_of, bound, every_setting, exact_bound, noted, one_constant
 from karat.study.run import Run
 
 PhaseTwoRun = Run[PhaseTwoConfig, PhaseTwoResult]
@@ -54,15 +54,21 @@ def signal(every: PhaseTwoRuns) -> Finding:
     Args:
         every: runs over d.
     """
-    first = [run.result.own[0] / run.result.explicit for run in every]
+
+    def first(runs: PhaseTwoRuns) -> list[float]:
+        return [run.result.own[0] / run.result.explicit for run in runs]
+
     d, most = _over_d(
         every, lambda run: _worst(run.result.own, [1 + L for L in run.result.lipschitz], _errors(run))
     )
     return noted(
-        all_of(bound(first, "at least", HALF, RATIO), one_constant(d, most, "at most", SPARSITY)),
+        all_of(
+            every_setting(every, lambda cells: bound(first(cells), "at least", HALF, RATIO)),
+            one_constant(d, most, "at most", SPARSITY),
+        ),
         f"At the first stop L is {max(run.result.lipschitz[0] for run in every):.2g} at most and winners "
-        f"grow at {np.mean(first):.3f} of (1/4) P(|z| = 1) E[y | z_j = 1]; over 1 + L and the error terms "
-        f"at most {_means(most)} from the smallest to the largest d.",
+        f"grow at {np.mean(first(every)):.3f} of (1/4) P(|z| = 1) E[y | z_j = 1]; over 1 + L and the "
+        f"error terms at most {_means(most)} from the smallest to the largest d.",
     )
 
 
@@ -178,8 +184,13 @@ def regularity(every: PhaseTwoRuns) -> Finding:
         notes.append(f"{name} {_means(table)}")
     late = [stop for stop, time in enumerate(every[0].result.time) if time >= 1]
     times = [every[0].result.time[stop] for stop in late]
-    rows = [[run.result.length[stop] for stop in late] for run in every]
-    parts.append(one_constant(times, rows, "at most", FLAT_TIME))
+
+    def lengths(cells: PhaseTwoRuns) -> list[list[float]]:
+        return [[run.result.length[stop] for stop in late] for run in cells]
+
+    parts.append(
+        every_setting(every, lambda cells: one_constant(times, lengths(cells), "at most", FLAT_TIME))
+    )
     return noted(all_of(*parts), f"From the smallest to the largest d: {'; '.join(notes)}.")
 
 
@@ -194,15 +205,19 @@ def slope(every: PhaseTwoRuns) -> Finding:
         return max(1.0, (scale * run.result.lipschitz[-1] * math.log(run.config.d)) ** 2)
 
     d, table = _over_d(every, lambda run: run.result.slopes[0] * unit(run, 1.0))
-    rows = [
-        [mean * unit(run, scale) for mean, scale in zip(run.result.slopes, SCALES, strict=True)]
-        for run in every
-    ]
+    steeper = halfway(1.0, "a mean slope like 1/(L^3 log(d)^2)")
+
+    def scaled(cells: PhaseTwoRuns) -> list[list[float]]:
+        return [
+            [mean * unit(run, scale) for mean, scale in zip(run.result.slopes, SCALES, strict=True)]
+            for run in cells
+        ]
+
     _, steepest = _over_d(every, lambda run: run.result.slopes[-1])
     return noted(
         all_of(
             one_constant(d, table, "at least", SPARSITY),
-            one_constant(SCALES, rows, "at least", halfway(1.0, "a mean slope like 1/(L^3 log(d)^2)")),
+            every_setting(every, lambda cells: one_constant(SCALES, scaled(cells), "at least", steeper)),
         ),
         f"Of nets {SCALES[-1]:g} times as steep E loss' is {_means(steepest)}.",
     )
@@ -214,10 +229,13 @@ def matched(every: PhaseTwoRuns) -> Finding:
     Args:
         every: runs over d.
     """
-    missed = [math.exp(run.result.unmatched) for run in every]
+    rare = Unit("probability", 0.0, 1.0)
     d, table = _over_d(every, lambda run: -run.result.unmatched / math.log(run.config.d) ** 2)
     return all_of(
-        bound(missed, "at most", SMALL, Unit("probability", 0.0, 1.0)),
+        every_setting(
+            every,
+            lambda cells: bound([math.exp(run.result.unmatched) for run in cells], "at most", SMALL, rare),
+        ),
         one_constant(d, table, "at least", SPARSITY),
     )
 

@@ -17,7 +17,6 @@ from karat.papers.purification.checks.image_records import (
     HALF_GAIN,
     LESS,
     all_images,
-    every_setting,
     paper_runs,
     paper_settings,
     smoothed_attacker,
@@ -36,7 +35,7 @@ from karat.study.check import Check
 from karat.study.control import Control
 from karat.study.finding import RATIO, Finding, Unit
 from karat.study.hypothesis import Condition, is_so
-from karat.study.judging import all_of, bound, noted
+from karat.study.judging import all_of, bound, every_setting, noted
 from karat.study.run import Run, Runs, examples
 
 ResnetRuns = Sequence[Run[ResnetPicturesConfig, ResnetPicturesResult]]

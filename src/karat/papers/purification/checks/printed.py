@@ -9,7 +9,7 @@ from karat.papers.purification.experiments.printed import PIECES, PRINTED, Print
 from karat.study.check import Check
 from karat.study.control import Control
 from karat.study.finding import RATIO, SHARE, Finding
-from karat.study.judging import Undecided, all_of, bound, noted
+from karat.study.judging import Undecided, all_of, bound, every_setting, exact_bound, noted
 from karat.study.run import Run, examples
 
 ASLEEP = 0.02
@@ -44,14 +44,22 @@ def _falls_asleep(every: Sequence[PrintedRun]) -> Finding:
     shares = {kind: average([run.result.live for run in runs if _name(run.config) == kind]) for kind in kinds}
     return noted(
         all_of(
-            bound([run.result.live for run in together], "at most", ASLEEP, SHARE),
+            every_setting(
+                together, lambda cells: bound([run.result.live for run in cells], "at most", ASLEEP, SHARE)
+            ),
             *(
                 bound(
                     [run.result.live for run in apart if _name(run.config) == kind], "at least", ASLEEP, SHARE
                 )
                 for kind in sorted({_name(run.config) for run in apart})
             ),
-            bound([run.result.decay / run.result.survivable for run in together], "at least", 1.0, RATIO),
+            exact_bound(
+                [run.result.decay / run.result.survivable for run in together],
+                "at least",
+                1.0,
+                RATIO,
+                "formulas",
+            ),
         ),
         "Live neurons, by what is as printed: "
         + ", ".join(f"{kind} {share:.2f}" for kind, share in shares.items())

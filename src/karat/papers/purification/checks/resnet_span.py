@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from karat.papers.purification.checks.codes import PRINTED_SPAN_RESNET, SQUARED_ERROR
 from karat.papers.purification.checks.image_examples import RESNET_CONFIG, RESNET_RESULT
-from karat.papers.purification.checks.image_records import all_images, every_setting
+from karat.papers.purification.checks.image_records import all_images
 from karat.papers.purification.checks.pictures import grey_runs, smoothed_resnet34
 from karat.papers.purification.experiments.resnet_pictures import (
     RESNET_PICTURES,
@@ -15,7 +15,7 @@ from karat.papers.purification.experiments.resnet_pictures import (
 from karat.study.check import Check
 from karat.study.control import Control
 from karat.study.finding import Finding
-from karat.study.judging import bound, noted, vacuous_if
+from karat.study.judging import bound, every_setting, noted, vacuous_if
 from karat.study.run import Run, examples
 
 ResnetRuns = Sequence[Run[ResnetPicturesConfig, ResnetPicturesResult]]
