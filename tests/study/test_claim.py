@@ -12,14 +12,14 @@ from karat.study.control import Control
 from karat.study.experiment import Experiment, Preset
 from karat.study.finding import ERROR
 from karat.study.hypothesis import at_least, at_most, is_so, waived
-from karat.study.judging import Undecided, bound, share
+from karat.study.judging import Undecided, bound, exact_bound, share
 from karat.study.plan import plan_claim
 from karat.study.registry import get_statement
 
 FIELDS = {
     "id", "paper", "title", "kind", "origin", "status", "verdict", "reported", "predicted", "measured",
     "unit", "interval", "scale", "seeds", "ledger", "controls", "caveat", "trace", "p_value", "resolution",
-    "settles", "seeds_needed", "images",
+    "settles", "seeds_needed", "images", "grounds",
     "error", "curve", "hypotheses_unmet",
 }  # fmt: skip
 STATEMENT = get_statement("benign.thm3.1.3")
@@ -358,3 +358,48 @@ def test_a_share_is_settled_by_so_many_more_seeds(make_record):
     assert judge_claim(STATEMENT, check, more[: len(more) // 2], added=True).verdict == "inconclusive"
     at_the_edge = make_check(evaluate=lambda runs: share(8 * len(runs), 10 * len(runs), "at least", 0.8))
     assert judge_claim(STATEMENT, at_the_edge, records).seeds_needed is None
+
+
+DRAWN = Experiment(
+    name="benign.toy", title="?", paper="benign", presets={"tiny": Preset(config=Config(), seeds=3)}, run=run
+)
+
+
+def every_value(side):
+    return lambda runs: exact_bound(
+        [run.result.robust_error for run in runs], side, 0.2, ERROR, "a certificate of each net"
+    )
+
+
+def test_exact_numbers_of_random_draws_are_not_beyond_chance(make_record):
+    check = make_check(experiment=DRAWN, evaluate=every_value("at most"))
+    few, enough = ([make_record(seed, robust_error=0.1) for seed in range(n)] for n in (2, 3))
+    assert judge_claim(STATEMENT, check, few).verdict == "inconclusive"
+    claim = judge_claim(STATEMENT, check, enough)
+    assert (claim.verdict, claim.grounds, claim.p_value) == ("holds", "every draw", 0.5**3)
+    # One exception is enough to refute.
+    refuted = judge_claim(STATEMENT, make_check(experiment=DRAWN, evaluate=every_value("at least")), few[:1])
+    assert (refuted.verdict, refuted.p_value) == ("fails", 0.0)
+    alone = judge_claim(STATEMENT, make_check(evaluate=every_value("at most")), few[:1])
+    assert (alone.verdict, alone.grounds, alone.p_value) == ("holds", "exact", 0.0)
+
+
+@pytest.mark.parametrize("seeds", [1, 2])
+def test_settings_do_not_stand_in_for_seeds(make_record, seeds):
+    records = [
+        make_record(seed, config={"d": d}, robust_error=0.1 + d / 1e4 + seed / 1e3)
+        for seed in range(seeds)
+        for d in (10, 20, 30, 40)
+    ]
+    claim = judge_claim(STATEMENT, make_check(), records)
+    assert claim.verdict == "inconclusive"
+    assert "seeds that a random quantity needs" in claim.caveat
+
+
+def test_draws_inside_one_cell_do_not_stand_in_for_seeds(make_record):
+    check = make_check(evaluate=lambda runs: share(len(runs) * 200, len(runs) * 200, "at least", 0.5))
+    verdicts = [
+        judge_claim(STATEMENT, check, [make_record(seed, robust_error=0.1) for seed in range(n)]).verdict
+        for n in (1, 3)
+    ]
+    assert verdicts == ["inconclusive", "holds"]
