@@ -1,5 +1,6 @@
 """Forged records are found at the rate of the hypergeometric law; true ones are reproduced to the bit."""
 
+import math
 from dataclasses import replace
 
 import pytest
@@ -95,3 +96,14 @@ def test_forgeries_are_found_at_the_rate_of_the_hypergeometric_law(monkeypatch, 
     # A false alarm has probability 1e-6.
     low, high = stats.binom(tries, expected).ppf([5e-7, 1 - 5e-7])
     assert low <= found <= high
+
+
+def test_small_numbers_beside_large_ones_are_compared_by_their_own_size(records):
+    one, forged = (replace(records[0], values={"curve": [1e4, value]}) for value in (1e-4, 1.5e-4))
+    assert deviation_of(one, forged)[0] > 0.3
+
+
+def test_undefined_numbers_are_equal(records):
+    one = replace(records[0], values={"curve": [1.0, math.nan]})
+    assert deviation_of(one, replace(one, values={"curve": [1.0, math.nan]}))[0] == 0.0
+    assert deviation_of(one, replace(one, values={"curve": [1.0, 1.0]}))[0] == math.inf

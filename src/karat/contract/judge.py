@@ -5,6 +5,7 @@ from importlib.util import find_spec
 
 from karat.contract.behaviour import behaviour_faults
 from karat.contract.fault import Fault
+from karat.contract.source import source_faults
 from karat.contract.structure import structure_faults
 from karat.study import registry
 from karat.study.outside import load
@@ -38,7 +39,7 @@ def judge_paper(paper: Paper, experiments: Collection[str] | None = None) -> Ite
     """
     if registry.PAPERS.get(paper.key) is not paper:
         registry.admit(paper)
-    faults = list(structure_faults(paper))
+    faults = [*structure_faults(paper), *source_faults(paper)]
     yield from faults
     broken = {fault.subject for fault in faults}
     for name in paper.experiments if paper.key not in broken else ():

@@ -21,6 +21,9 @@ from karat.study.registry import find_experiment
 FLOOR = 1e-9
 """Numbers below this are compared with it: residues of rounding differ from machine to machine."""
 
+RESIDUE = 1e-13
+"""So much of the largest number of a list is rounding in any other of its numbers."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Replay:
@@ -59,7 +62,7 @@ def replay(
     Reading: the sample is drawn without replacement, so that of F forged records among N a sample of n misses
     all with the hypergeometric probability C(N - F, n)/C(N, n); the interval is Clopper and Pearson's, which
     is a little wider than the hypergeometric one. Other machines round differently: the tolerance is
-    relative to the largest number of the same list.
+    relative to each number, and in a list a residue of its largest one is forgiven beside that.
 
     Args:
         records: of a store.
@@ -135,7 +138,9 @@ def _deviation(one: Any, other: Any, scale: float = 0.0) -> float:
             distance = abs(float(one) - float(other))
         except OverflowError:
             return math.inf
-        return distance / max(_size(one), _size(other), scale, FLOOR) if math.isfinite(distance) else math.inf
+        if not math.isfinite(distance):
+            return 0.0 if math.isnan(one) and math.isnan(other) else math.inf
+        return max(0.0, distance - RESIDUE * scale) / max(_size(one), _size(other), FLOOR)
     return 0.0 if one == other and type(one) is type(other) else math.inf
 
 

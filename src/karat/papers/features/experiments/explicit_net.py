@@ -130,7 +130,7 @@ LEM5 = Experiment(
                 {"task": "interval", "k": 30},
                 {"task": "parity", "p_o": 0.1, "k": 9},
             ),
-            seeds=2,
+            seeds=3,
             cell_seconds=0.07,
         ),
         "full": Preset(
