@@ -94,6 +94,7 @@ def test_no_setting_may_be_nan_or_overflow_single_precision_or_an_index(name):
         ("tickets", "a finite number >= 1.02, got 1.0.", {"width": 1.0, "d": 50}),
         ("oracles", "at most `d` = 3, got 12.", {"k": 12, "d": 3}),
         ("critical", "a finite number >= 1e-06, got 1e-300.", {"spread": 1e-300}),
+        ("table1", "a whole number >= 1, got 0.", {"milestones": "0"}),
         ("coupling_loss", "a whole number <= 1000000, got 10000000.", {"k": 10**7}),
     ],
 )
