@@ -22,7 +22,7 @@ from karat.study.result import Undefined
 class Config:
     d: Count
     tau: NonNegative = 0.1
-    mode: Literal["ok", "raise", "diverge", "die", "die once", "odd", "wild", "tensor"] = "ok"
+    mode: Literal["ok", "raise", "diverge", "die", "die once", "odd", "wild", "tensor", "vast"] = "ok"
     at: int = 2  # the d at which `mode` happens
     pause: float = 0.0
     log: str = ""
@@ -58,6 +58,8 @@ def run(config: Config, generator: torch.Generator) -> Result:
             return Result(mean=1.5, loss=[0.5, math.inf])
         if config.mode == "tensor":
             return Result(value=torch.zeros(2))
+        if config.mode == "vast":
+            torch.empty(10**17)
     x = torch.randn(4000, config.d, generator=generator, dtype=torch.float32)
     gram = x.T @ x
     return Result(

@@ -56,6 +56,12 @@ def test_a_cell_that_fails_or_diverges_is_recorded_and_the_sweep_goes_on(store):
     assert store.missing(wanted) == [wanted[1], wanted[3]]
 
 
+def test_a_cell_that_asks_for_too_much_memory_says_so_in_words_of_its_own(store):
+    (vast,) = run_cells(toy_cells(vast=1), store, workers=0)
+    assert vast.status == "failed"
+    assert vast.error == "MemoryError: these settings need more memory than this machine has."
+
+
 def test_only_missing_cells_are_computed(store, tmp_path):
     log = tmp_path / "log"
     wanted = toy_cells(log, ok=1, **{"raise": 1}, diverge=1)

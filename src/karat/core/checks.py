@@ -12,6 +12,9 @@ from torch import Tensor
 LARGEST_SETTING = 1e30
 """Well inside single precision, whose largest number is 3e38."""
 
+LARGEST_COUNT = 10**18
+"""Well inside the 64 bits of an index."""
+
 
 class ShapeError(ValueError):
     """A tensor does not have the shape its role demands."""
@@ -84,7 +87,8 @@ def require_integer(value: Any, name: str, owner: str, *, minimum: int | None = 
 
 
 def require_settings(config: Any, *, infinite: Collection[str] = ()) -> None:
-    """Refuse settings with which no run can begin: NaN, and numbers that single precision cannot work with.
+    """Refuse settings with which no run can begin: NaN, and numbers that single precision, or an index of 64
+    bits, cannot work with.
 
     Args:
         config: dataclass whose numbers, also those in tuples, are looked at.
@@ -104,10 +108,12 @@ def require_settings(config: Any, *, infinite: Collection[str] = ()) -> None:
         for number in value if isinstance(value, tuple) else (value,):
             if not isinstance(number, int | float) or (field.name in infinite and math.isinf(number)):
                 continue
-            if not abs(number) <= LARGEST_SETTING:
+            whole = isinstance(number, int)
+            most = LARGEST_COUNT if whole else LARGEST_SETTING
+            if not abs(number) <= most:
                 raise ValueError(
-                    f"`{field.name}` of `{type(config).__name__}` must be a number of size at most "
-                    f"{LARGEST_SETTING:g}, got {number}."
+                    f"`{field.name}` of `{type(config).__name__}` must be a {'whole ' * whole}number of size "
+                    f"at most {most:g}, got {number}."
                 )
 
 

@@ -34,6 +34,12 @@ NonNegative = Annotated[float, Ge(0)]
 Share = Annotated[float, Ge(0), Le(1)]
 """A share or probability, both ends included."""
 
+Moderate = Annotated[float, Ge(1e-9), Le(1e9)]
+"""Positive, and within nine powers of ten of one: formulas keep their digits."""
+
+Power = Annotated[float, Ge(0), Le(10)]
+"""An exponent of a size such as d, which may be 1e18."""
+
 Inside = Annotated[float, Gt(0), Lt(1)]
 """Strictly between zero and one."""
 

@@ -48,15 +48,33 @@ def hadamard(d: int) -> Tensor:
     tensor([[ 1.,  1.],
             [ 1., -1.]], dtype=torch.float64)
     """
-    require_integer(d, "d", "hadamard", minimum=1)
-    if d & (d - 1):
-        lower = 1 << (d.bit_length() - 1)
-        raise ValueError(f"`d` of `hadamard` must be a power of two such as {lower} or {2 * lower}, got {d}.")
+    require_size("hadamard", d, "hadamard")
     M = torch.ones(1, 1, dtype=torch.float64)
     block = torch.tensor([[1.0, 1.0], [1.0, -1.0]], dtype=torch.float64)
     for _ in range(d.bit_length() - 1):  # log2(d) doublings
         M = torch.kron(M, block)
     return M / math.sqrt(d)
+
+
+def require_size(dictionary: str, d: int, owner: str) -> None:
+    """Refuse a dimension at which there is no such dictionary.
+
+    Args:
+        dictionary: name of the kind.
+        d: dimension.
+        owner: of d, for the message.
+
+    >>> require_size("hadamard", 12, "purification.l2")
+    Traceback (most recent call last):
+    ...
+    ValueError: `d` of `purification.l2` must be a power of two such as 8 or 16 for hadamard, got 12.
+    """
+    require_integer(d, "d", owner, minimum=1)
+    if dictionary == "hadamard" and d & (d - 1):
+        lower = 1 << (d.bit_length() - 1)
+        rule = f"a power of two such as {lower} or {2 * lower}"
+        whose = "" if owner == dictionary else f" for {dictionary}"
+        raise ValueError(f"`d` of `{owner}` must be {rule}{whose}, got {d}.")
 
 
 def incoherent(d: int, D: int, *, generator: torch.Generator) -> Tensor:

@@ -23,6 +23,16 @@ from karat.version import __version__
 if TYPE_CHECKING:
     from threadpoolctl import ThreadpoolController
 
+_TOO_LARGE = (
+    "can't allocate memory",
+    "Storage size calculation overflowed",
+    "numel: integer multiplication overflow",
+    "Overflow when unpacking long",
+    "Maximum allowed dimension exceeded",
+    "array is too big",
+)
+"""How torch and numpy call an array that no memory holds, beside MemoryError."""
+
 
 def execute(cell: Cell, *, show_traceback: bool = False) -> Record:
     """Compute one cell; divergence and errors become the status of its record.
@@ -51,6 +61,8 @@ def execute(cell: Cell, *, show_traceback: bool = False) -> Record:
         except Exception as reason:
             message = one_line(reason, "no message")
             status, error = "failed", f"{type(reason).__name__}: {message}"
+            if isinstance(reason, MemoryError) or any(words in message for words in _TOO_LARGE):
+                error = "MemoryError: these settings need more memory than this machine has."
             if show_traceback:
                 traceback.print_exc(file=sys.stderr)
     cost = time.process_time() - start

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Annotated, Literal, get_args
 
 import torch
-from annotated_types import Ge, Interval, MinLen
+from annotated_types import Ge, Interval, Le, MinLen
 
 from karat.core.activations import SmoothedTruncatedRelu, TruncatedRelu
 from karat.core.ranges import Count, Inside, NonNegative, Positive, Share, Steps, settings
@@ -96,7 +96,7 @@ class LearningConfig:
     negative_rate: Inside | None = None
     low: int = 20
     high: int = 30
-    p_relevant: Positive = 2 / 3
+    p_relevant: Annotated[float, Ge(1e-6), Le(1)] = 2 / 3
     codes_per_label: Count = 50
     dictionary: Literal["orthonormal", "incoherent"] = "orthonormal"
     sigma_zeta: Annotated[float, Interval(ge=0, le=1e15)] = 0.0

@@ -8,6 +8,7 @@ import torch
 from annotated_types import Ge, Gt, Le, Lt
 
 from karat.core.ranges import Positive, settings
+from karat.data import SparseCode
 from karat.papers.purification.bounds import GAMMA
 from karat.papers.purification.bounds_coupling import coupled_loss, log_sure_winners
 from karat.study.experiment import Experiment, Preset
@@ -74,8 +75,12 @@ class LossConfig:
     """
 
     alpha: Positive
-    k: Annotated[int, Ge(16)] | None = None
+    k: Annotated[int, Ge(16), Le(10**6)] | None = None
     small_rate: Positive = 1.0
+
+    def __post_init__(self) -> None:
+        if self.k is not None:
+            SparseCode(k=self.k, D=math.ceil(self.k**2.5), small_rate=self.small_rate)  # its own checks
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,12 +1,13 @@
 """The critical lemma on gradients, on random and on extreme laws."""
 
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 import torch
+from annotated_types import Ge
 
-from karat.core.ranges import Count, Positive, settings
+from karat.core.ranges import Count, settings
 from karat.papers.purification.bounds_critical import Array, SignedLaw
 from karat.study.experiment import Experiment, Preset
 
@@ -24,7 +25,7 @@ class CriticalConfig:
         cases: random laws.
     """
 
-    spread: Positive
+    spread: Annotated[float, Ge(1e-6)]
     symmetry: Symmetry = "odd"
     cases: Count = 400
 

@@ -62,7 +62,7 @@ class ImageSetting:
     batch_size: Count = 128
     attack_warmup: Steps = 1
     schedule: Literal["cosine", "steps"] = "cosine"
-    milestones: tuple[int, ...] = ()
+    milestones: tuple[Count, ...] = ()
     test: Annotated[int, Ge(2)] | None = None
     attacked: Count = 500
     steps: Count = 50

@@ -59,6 +59,9 @@ class ModelClassesConfig(OddNetConfig):
         super().__post_init__()
         owner = type(self).__name__
         require_number(self.kernel_width, "kernel_width", owner, minimum=1 / self.d, maximum=1e6)
+        if self.p != 2 and self.dictionary != "identity":
+            reason = "the hard oracle in l_inf needs features along the axes"
+            raise ValueError(f"`dictionary` of `{owner}` must be 'identity', for {reason}.")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,12 +6,14 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 import torch
+from annotated_types import Ge
 
 from karat.attacks import Method
 from karat.core.ball import Ball
 from karat.core.checks import require_number
 from karat.core.ranges import Count, NonNegative, Positive, Share, Steps, Unbounded, settings
 from karat.data import MULTI_SCALE, SparseCode, SparseCoding
+from karat.data.dictionaries import require_size
 from karat.nets import OddTwoLayer, init
 from karat.papers.purification.bounds import GAMMA, Times, regularisation, times
 from karat.papers.purification.bounds_hypotheses import TheoremSetting
@@ -82,7 +84,7 @@ class OddNetConfig:
         certify_domains: how far each of them is branched, 0 for not at all.
     """
 
-    d: Count
+    d: Annotated[int, Ge(2)]
     k: Count
     width: Positive = 6.0
     large_rate: float = 0.2
@@ -125,10 +127,11 @@ class OddNetConfig:
         owner = type(self).__name__
         if self.k > self.d:
             raise ValueError(f"`k` of `{owner}` must be at most `d` = {self.d}, got {self.k}.")
+        require_size(self.dictionary, self.d, owner)
         if self.p not in (2.0, math.inf):
             raise ValueError(f"`p` of `{owner}` must be 2 or inf, got {self.p:g}.")
         if self.start == "random":
-            require_number(self.width, "width", owner, minimum=1 / self.d, maximum=1e6)
+            require_number(self.width, "width", owner, minimum=1, maximum=1e6)
         SparseCode(k=self.k, D=self.d, **self.code_rates())  # its own checks
         # Spikes of the size k^-0.501 have a probability of at most one.
         most = math.sqrt(self.d) * self.k**-0.501
@@ -257,7 +260,7 @@ class OddNetConfig:
 
     def ticket_rule(self) -> TicketRule:
         """The levels of the lottery's sets."""
-        return TicketRule(c0=self.c0, d=self.d, k=self.k, gamma=GAMMA)
+        return TicketRule(c0=max(self.c0, 1e-12), d=self.d, k=self.k, gamma=GAMMA)
 
     def noise(self, *, late: bool = False) -> NoiseSchedule:
         """Neuron noise as a function of the threshold.

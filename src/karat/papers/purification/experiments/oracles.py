@@ -40,6 +40,12 @@ class OraclesConfig:
     radius: NonNegative = 2.0
     n: Count = 2000
 
+    def __post_init__(self) -> None:
+        if self.k > self.dimension:
+            owner = type(self).__name__
+            raise ValueError(f"`k` of `{owner}` must be at most `d` = {self.dimension}, got {self.k}.")
+        _ = self.code  # its own checks
+
     @property
     def dimension(self) -> int:
         """The dimension of the inputs."""

@@ -4,9 +4,9 @@ import math
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from annotated_types import Gt
+from annotated_types import Ge, Gt, Le
 
-from karat.core.ranges import Count, NonNegative, Positive, Steps, settings
+from karat.core.ranges import Count, Moderate, NonNegative, Power, Steps, settings
 from karat.data import SparseCode
 from karat.papers.purification.bounds import GAMMA, Times
 from karat.probes.lottery import TicketRule
@@ -45,22 +45,22 @@ class PhaseConfig:
 
     d: Annotated[int, Gt(100)]
     k: Count
-    c0: Positive = 0.35
+    c0: Annotated[float, Gt(0), Le(1)] = 0.35
     sure: Count = 12
     wrong: Count = 4
     typical: Count = 6
-    large_rate: Positive = 0.1
-    small_rate: Positive = 0.08
+    large_rate: Moderate = 0.1
+    small_rate: Moderate = 0.08
     small_spread: Annotated[float, Gt(1)] = 1.5
     sigma_x: NonNegative = 0.5
-    bias_share: Positive = 0.25
-    noise: Positive = 0.1
-    threshold: Positive = 1.0
+    bias_share: Moderate = 0.25
+    noise: Moderate = 0.1
+    threshold: Moderate = 1.0
     length: NonNegative = 1.0
     labels: Literal["true", "own", "coin"] = "true"
-    small_start: NonNegative = 2.0
-    grown: Positive = 2.0
-    stretch: Annotated[float, Gt(1)] = 1.2
+    small_start: Power = 2.0
+    grown: Moderate = 2.0
+    stretch: Annotated[float, Ge(1.01)] = 1.2
     substeps: Count = 8
     n: Count = 250
     n_test: Steps = 2000

@@ -4,9 +4,9 @@ import math
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from annotated_types import Ge, Lt
+from annotated_types import Ge, Gt, Le, Lt
 
-from karat.core.ranges import Count, NonNegative, Positive, Steps, settings
+from karat.core.ranges import Count, Moderate, Positive, Power, Steps, settings
 from karat.data.sparse_code import SparseCode
 from karat.papers.purification.bounds import GAMMA
 from karat.probes.lottery import TicketRule
@@ -47,23 +47,23 @@ class PhaseTwoConfig:
 
     d: Annotated[int, Ge(100)]
     k_power: Annotated[float, Lt(0.5)] = 0.3
-    c0: NonNegative = 1e-4
+    c0: Annotated[float, Ge(0), Le(1)] = 1e-4
     large_rate: Positive = 1.0
     small_rate: Positive = 1.0
-    small_spread: float = 1.5
-    bias_power: NonNegative = 0.8
-    noise: Positive | None = None
-    decay_power: NonNegative = 0.0
-    lead: Positive = 2.0
-    lead_power: float = 0.0
+    small_spread: Annotated[float, Gt(1)] = 1.5
+    bias_power: Power = 0.8
+    noise: Moderate | None = None
+    decay_power: Power = 0.0
+    lead: Moderate = 2.0
+    lead_power: Annotated[float, Ge(-10), Le(10)] = 0.0
     step: Positive = 0.4
     steps: Steps = 64
     batch: Count = 32
     n_test: Count = 600
     n_few: Count = 40
     labels: Literal["true", "own", "coin"] = "true"
-    gap: NonNegative = 0.0
-    coupling_power: NonNegative = 0.5
+    gap: Annotated[float, Ge(0), Le(1)] = 0.0
+    coupling_power: Power = 0.5
 
     def __post_init__(self) -> None:
         _ = self.code  # its own checks

@@ -4,8 +4,11 @@ import math
 from dataclasses import dataclass, replace
 from typing import Annotated, Literal
 
+from annotated_types import Ge, Le
+
 from karat.core.ball import Ball
 from karat.core.ranges import Count, NonNegative, Positive, Steps, Unbounded, settings
+from karat.data.dictionaries import require_size
 from karat.data.sparse_code import SparseCode
 from karat.papers.purification.bounds import regularisation
 from karat.papers.purification.bounds_hypotheses import TheoremSetting
@@ -24,7 +27,7 @@ class PureStartConfig:
     r"""Data, net and training from :math:`w_i = M_i`; every power of the theorems is a setting.
 
     Args:
-        d: dimension of the inputs and number of features.
+        d: dimension of the inputs and number of features; beyond 1e15 lengths lose too many digits.
         k: sparsity of the code, None for the largest with :math:`k^{2.5} \le d^{1 - 2 c_0} / \log d`.
         c0: exponent of the width, :math:`m = d^{1 + c_0}`; neurons beyond the d pure ones hold no feature.
         large_rate: expected number of codes :math:`|z_i| = 1`.
@@ -54,9 +57,9 @@ class PureStartConfig:
         cells: into how many intervals a certificate cuts the sum of the perturbations at most.
     """
 
-    d: Count
+    d: Annotated[Count, Le(10**15)]
     k: Count | None = None
-    c0: NonNegative = 1e-4
+    c0: Annotated[float, Ge(0), Le(1)] = 1e-4
     large_rate: Positive = 0.2
     small_rate: Positive = 4.0
     small_spread: float = 1.5
@@ -97,6 +100,7 @@ class PureStartConfig:
         reason = obstacle(replace(self.problem(seed=0), trainer=self.robust_trainer()))
         if reason is not None:
             raise ValueError(f"the reduction `symmetric` behind `{owner}` is not exact here: {reason}.")
+        require_size(self.dictionary, self.d, owner)
         steps = self.robust_time * self.sparsity**2 * math.log(self.d) / (self.d * self.robust_step)
         if not steps <= MOST_STEPS:
             raise ValueError(

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import torch
 
-from karat.core.ranges import NonNegative, settings
+from karat.core.ranges import Power, settings
 from karat.papers.purification.bounds import GAMMA, xi2
 from karat.papers.purification.bounds_robust_coupling import CouplingSizes
 from karat.papers.purification.experiments.pure_start_config import PureStartConfig
@@ -25,7 +25,7 @@ class CouplingConfig(PureStartConfig):
             bounds.
     """
 
-    reach: NonNegative = 0.0
+    reach: Power = 0.0
 
     @property
     def length(self) -> float:

@@ -8,7 +8,7 @@ import torch
 from annotated_types import Ge
 
 from karat.core.ranges import Count, Positive, settings
-from karat.data import SparseCoding
+from karat.data import SparseCode, SparseCoding
 from karat.papers.purification.experiments.draws import split
 from karat.probes.small_ball import boundary_mass
 from karat.study.experiment import Experiment, Preset
@@ -34,6 +34,9 @@ class SmallBallConfig:
     k: Annotated[int, Ge(4)]
     n: Count = 4000
     small_rate: Positive = 0.15
+
+    def __post_init__(self) -> None:
+        SparseCode(k=self.k, D=self.d, small_rate=self.small_rate)  # its own checks
 
     @property
     def d(self) -> int:

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 import torch
 from annotated_types import Ge
 
-from karat.core.ranges import Positive, settings
+from karat.core.ranges import Moderate, settings
 from karat.papers.purification.bounds_tails import bernstein_exponent, mcdiarmid, sign_tail, skew_tail
 from karat.study.experiment import Experiment, Preset
 
@@ -31,8 +31,8 @@ class TailsConfig:
 
     N: Annotated[int, Ge(20)]
     walk: Literal["fair", "rising"] = "fair"
-    difference: Positive = 1.0
-    variance: Positive = 1.0
+    difference: Moderate = 1.0
+    variance: Moderate = 1.0
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,8 +2,10 @@
 
 import math
 from dataclasses import dataclass
+from typing import Annotated
 
 import torch
+from annotated_types import Ge, Gt
 
 from karat.core.ranges import Positive, settings
 from karat.papers.purification.bounds_tickets import LuckyShares, lucky_shares
@@ -21,9 +23,9 @@ class TicketLawConfig:
         shift: added to the levels 2, 2.01 and 2.02.
     """
 
-    digits: Positive
+    digits: Annotated[float, Ge(1)]
     width: Positive = 1.01
-    shift: float = 0.0
+    shift: Annotated[float, Gt(-2)] = 0.0
 
     @property
     def log_d(self) -> float:

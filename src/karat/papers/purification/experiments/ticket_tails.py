@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Annotated, Literal
 
 import torch
-from annotated_types import Gt, Le
+from annotated_types import Ge, Le
 from scipy import optimize
 from scipy.special import log_ndtr
 
@@ -28,8 +28,8 @@ class TailsConfig:
         tail: "exact", or "exponent" for exp(-s^2/2) alone, as the lemma's own exponents have it.
     """
 
-    c0: Annotated[float, Gt(0), Le(1)]
-    gamma: Annotated[float, Gt(0), Le(0.1)]
+    c0: Annotated[float, Ge(1e-3), Le(1)]
+    gamma: Annotated[float, Ge(1e-4), Le(0.1)]
     tail: Literal["exact", "exponent"] = "exact"
 
 

@@ -2,12 +2,14 @@
 
 import math
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
 import torch
+from annotated_types import Ge, Le
 from torch import Tensor
 
-from karat.core.ranges import Count, Positive, settings
+from karat.core.checks import require_number
+from karat.core.ranges import settings
 from karat.papers.purification.bounds import GAMMA, ticket_counts
 from karat.papers.purification.experiments.draws import split
 from karat.probes.lottery import TicketRule, tickets
@@ -25,9 +27,13 @@ class TicketsConfig:
         rows: "gaussian", or "signs" of which every coefficient has the same size.
     """
 
-    d: Count
-    width: Positive = 6.0
+    d: Annotated[int, Ge(2)]
+    width: Annotated[float, Le(1e6)] = 6.0
     rows: Literal["gaussian", "signs"] = "gaussian"
+
+    def __post_init__(self) -> None:
+        # More neurons than features: c0 > 0.
+        require_number(self.width, "width", type(self).__name__, minimum=1 + 1 / self.d)
 
     @property
     def m(self) -> int:
