@@ -62,7 +62,7 @@ class PhaseTwoConfig:
     n_test: Count = 600
     n_few: Count = 40
     labels: Literal["true", "own", "coin"] = "true"
-    gap: Annotated[float, Ge(0), Le(1)] = 0.0
+    gap: Annotated[float, Ge(0), Le(1e3)] = 0.0
     coupling_power: Power = 0.5
 
     def __post_init__(self) -> None:
