@@ -11,9 +11,15 @@ import numpy as np
 from scipy.special import ndtr
 
 from karat.core.compiled import Array
-from karat.reductions.symmetric import SparsePoints, SymmetricNet, attack
+from karat.reductions.symmetric import SparsePoints, SymmetricNet, attack, require_one_class
 
 Move = tuple[Array, Array]
+
+WHAT = "measures of robust coupling"
+"""They read the first class of neurons."""
+
+FINER = 1.3
+"""Ratio of neighbouring sizes of a coordinate of a perturbation, where all of them are bounded."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,6 +35,7 @@ class CouplingMeasures:
         length: of a neuron, in the same norm.
         frozen: mean over inputs of :math:`\sum_i E_\rho |\cdot|`, by which freezing the gates of an input
             changes the neurons at the perturbed one, for the worst of several perturbations.
+        frozen_most: a bound on it for all perturbations.
         pure: mean over inputs and noise of the largest :math:`|g_t(0; x + \delta, x, \rho) - f(x, \rho)|`.
         reached: length of :math:`E[\ell 1 (x + \delta)]` that two choices of l and delta reach.
         certified: a bound on it for all l and delta.
@@ -40,6 +47,7 @@ class CouplingMeasures:
     longest: float
     length: float
     frozen: float
+    frozen_most: float
     pure: float
     reached: float
     certified: float
@@ -63,6 +71,8 @@ def couplings(
         tau: their radius.
         generator: of the neuron noise.
     """
+    for one in (clean, net):
+        require_one_class(one, WHAT)
     rms = math.sqrt(_dense_energy(clean, net) / net.m)
     reached, certified = movement(net, points, p, tau)
     return CouplingMeasures(
@@ -72,6 +82,7 @@ def couplings(
         longest=max(_length(net.alpha - clean.alpha, net.beta, net.d, p), _hub_length(net, p)),
         length=max(_length(net.alpha, net.beta, net.d, p), _hub_length(net, p)),
         frozen=float(frozen_error(net, points, p, tau).mean()),
+        frozen_most=float(frozen_bound(net, points, p, tau).mean()),
         pure=float(pure_error(clean, net, points, p, tau, generator).mean()),
         reached=reached,
         certified=certified,
@@ -168,6 +179,81 @@ def moves(net: SymmetricNet, points: SparsePoints, p: float, tau: float) -> list
     return [*every, (nearest, none), (-nearest, none)]
 
 
+def frozen_bound(net: SymmetricNet, points: SparsePoints, p: float, tau: float) -> Array:
+    r"""(n,) what `frozen_error` stays below for every perturbation of the radius.
+
+    A neuron's cost H grows with the size of the change s of what it sees, and is larger towards its threshold
+    than away from it. In :math:`\ell_\infty` all neurons pay :math:`H_i(\tau \|w_i\|_1)` at most. In
+    :math:`\ell_2` :math:`|s_i| \le |\alpha - \beta| |\delta_i| + |\beta| \sqrt d\, \tau`, and for every
+    :math:`\nu \ge 0`
+
+    .. math:: \sum_i H_i(|s_i|) \le \nu \tau^2
+        + \sum_i \max_{0 \le t \le \tau} \big[ H_i(|\alpha - \beta|\, t + |\beta| \sqrt d\, \tau) - \nu t^2
+        \big],
+
+    where on each of finitely many intervals H is taken at the upper end and t at the lower one.
+
+    Args:
+        net: with noise.
+        points: inputs x.
+        p: norm of the perturbations.
+        tau: their radius.
+
+    Ref: purification, Lem F.11; purification, Lem F.13
+    """
+    require_one_class(net, WHAT)
+    listed, rest, hub = _seen(net, points)
+    hubs = _frozen_most(hub, tau * _hub_length(net, p), net)
+    push = tau * _length(net.alpha, net.beta, net.d, p)
+    if p != 2:
+        return _total(net, points, _frozen_most(listed, push, net), _frozen_most(rest, push, net), hubs)
+    own, shared = abs(net.alpha - net.beta), abs(net.beta) * math.sqrt(net.d) * tau
+    most = int(points.support.max(initial=1))
+    ends = tau / FINER ** np.arange(math.ceil(math.log(2 * math.sqrt(most)) / math.log(FINER)), -1, -1)
+    # At the first price the ends of an interval cannot make a gain of a neuron at its threshold.
+    prices = own**2 / (2 * math.sqrt(2 * math.pi) * net.sigma_rho) * FINER**2 / 2.0 ** np.arange(8)
+    gains = [_gains(u, own * ends + shared, ends, prices, net) for u in (listed, rest)]
+    bounds = [
+        net.copies * price * tau**2 + _total(net, points, own_gain, rest_gain, hubs)
+        for price, own_gain, rest_gain in zip(prices, *gains, strict=True)
+    ]
+    return np.asarray(np.min(bounds, axis=0))
+
+
+def _gains(u: Array, sizes: Array, ends: Array, prices: Array, net: SymmetricNet) -> Array:
+    r"""(prices, n) bounds on :math:`\max_t [H(\text{size}) - \nu t^2]`, interval by interval up to `ends`."""
+    near, far = (np.abs(u) - net.threshold) / net.sigma_rho, (-np.abs(u) - net.threshold) / net.sigma_rho
+    largest = sizes[-1] / net.sigma_rho
+    always = net.sigma_rho * _half(far, largest)
+    whole = net.sigma_rho * _half(near, largest) + always
+    gains = np.tile(whole, (len(prices), 1))
+    live = whole > 1e-9 * net.sigma_rho
+    asleep = float(always.max(initial=0.0)) <= 1e-9 * net.sigma_rho  # then bounded once
+    p, kept = near[live], np.zeros((len(prices), int(live.sum())))
+    excess, gate, towards = _excess(p), ndtr(p), -np.copysign(1.0, p)
+    for low, size in zip([0.0, *ends[:-1]], sizes, strict=True):
+        step = towards * size / net.sigma_rho
+        cost = net.sigma_rho * np.maximum(_excess(p + step) - excess - step * gate, 0.0)
+        cost += always[live] if asleep else net.sigma_rho * _half(far[live], size / net.sigma_rho)
+        for row, price in zip(kept, prices, strict=True):
+            np.maximum(row, cost - price * low**2, out=row)
+    gains[:, live] = kept
+    return np.asarray(gains)
+
+
+def _frozen_most(u: Array, size: float, net: SymmetricNet) -> Array:
+    """The largest cost of a pair where what it sees changes by `size` at most."""
+    s = net.sigma_rho
+    halves = (_half((sign * np.abs(u) - net.threshold) / s, size / s) for sign in (1, -1))
+    return np.asarray(s * sum(halves))
+
+
+def _half(p: Array, size: float) -> Array:
+    """The cost of one half in units of the noise, which is densest at the threshold."""
+    step = -np.copysign(size, p)
+    return np.asarray(np.maximum(_excess(p + step) - _excess(p) - step * ndtr(p), 0.0))
+
+
 def pure_error(
     clean: SymmetricNet,
     net: SymmetricNet,
@@ -249,6 +335,7 @@ def movement(net: SymmetricNet, points: SparsePoints, p: float, tau: float) -> t
 
     Ref: purification, Lem F.15; purification, Lem F.16
     """
+    require_one_class(net, WHAT)
     d, push = float(points.d), tau * _length(net.alpha, net.beta, points.d, p)
     listed, rest, _ = _seen(net, points)
     still = ndtr((listed - net.threshold) / net.sigma_rho)
