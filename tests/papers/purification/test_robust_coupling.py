@@ -10,6 +10,12 @@ import torch
 from karat.data.sparse_code import SparseCode
 from karat.papers.purification import bounds_robust_coupling as bounds
 from karat.papers.purification.checks.robust_coupling import near, within
+from karat.papers.purification.experiments.frozen_gates import (
+    frozen_bound,
+    frozen_error,
+    frozen_pair,
+    moves,
+)
 from karat.papers.purification.experiments.robust_coupling import (
     COUPLING,
     MIXED,
@@ -20,15 +26,7 @@ from karat.papers.purification.experiments.robust_coupling import (
     run,
     sizes,
 )
-from karat.papers.purification.experiments.robust_coupling_measures import (
-    _frozen_pair,
-    couplings,
-    frozen_bound,
-    frozen_error,
-    movement,
-    moves,
-    pure_error,
-)
+from karat.papers.purification.experiments.robust_coupling_measures import couplings, movement, pure_error
 from karat.reductions.symmetric import NeuronClass, SymmetricNet, draw_points
 from karat.study.registry import CHECKS
 from karat.study.run import Run
@@ -74,7 +72,7 @@ def cost(net, x, delta):
     """By which freezing the gates changes the neurons at x + delta, in d dimensions."""
     W = lifted(net)
     after = (x + delta) @ W.T
-    return _frozen_pair(np.broadcast_to(x @ W.T, after.shape), after, B, SIGMA).sum(axis=-1)
+    return frozen_pair(np.broadcast_to(x @ W.T, after.shape), after, B, SIGMA).sum(axis=-1)
 
 
 @pytest.mark.parametrize("net", [LATER, LATER.replace(beta=-0.02, gamma=-0.01, hubs=2, copies=2)])
@@ -101,7 +99,7 @@ def test_the_bound_on_frozen_gates_is_reached_in_l_inf_without_mixture():
     """Where half a threshold is far beyond the noise: then one of both halves sleeps."""
     net, points = LATER.replace(beta=0.0, hubs=0, sigma_rho=0.01), some_points()
     x = points.dense(points.positions(np.random.default_rng(2)))
-    both = [_frozen_pair(x, x + move, B, 0.01) for move in (0.1, -0.1)]
+    both = [frozen_pair(x, x + move, B, 0.01) for move in (0.1, -0.1)]
     assert frozen_bound(net, points, math.inf, 0.1) == pytest.approx(np.max(both, axis=0).sum(axis=1))
 
 
@@ -110,6 +108,13 @@ def test_the_bound_on_frozen_gates_is_of_the_size_of_what_is_reached_in_l2():
     for tau in (0.02, 0.05, 0.1):
         ratio = frozen_bound(LATER, points, 2, tau).mean() / frozen_error(LATER, points, 2, tau).mean()
         assert 1 <= ratio < 6
+
+
+def test_many_points_are_bounded_as_few_are():
+    points = some_points(230)
+    for i in (0, 99, 100, 229):
+        alone = frozen_bound(LATER, points.select(np.arange(230) == i), 2, 0.1)
+        assert frozen_bound(LATER, points, 2, 0.1)[i] == pytest.approx(alone[0], rel=0.05)
 
 
 @pytest.mark.parametrize("p", [2, math.inf])

@@ -166,16 +166,16 @@ def _setting(config: CouplingConfig) -> list[Condition]:
 def _asleep(run: CouplingRun) -> list[Condition]:
     """That no perturbation alone opens a gate; at tau |w_i| = b the sign of <w_i, x> + rho_i would."""
     longest = max(measures.length for measures in _iterates(run))
-    name = "Lem F.11: tau = o(b/(Xi2^2 + r')), read as tau |w_i| <= b/2"
+    name = "Lem F.11, F.13: tau = o(b/(Xi2^2 + r')), read as tau |w_i| <= b/2"
     return [at_most(name, run.config.tau * longest, run.config.threshold / 2)]
 
 
 def _short(run: CouplingRun) -> list[Condition]:
     """That dense parts are as short as the lemma and its corollary have them, in the root mean square."""
     r = max(measures.r for measures in _iterates(run))
-    name = "Lem F.11, corollary: r = O(k Xi2^2/sqrt d), with 2 alpha E|z|_0 Xi2^2 for k Xi2^2"
+    name = "Lem F.11-14, corollaries: r = O(k Xi2^2/sqrt d), with 2 alpha E|z|_0 Xi2^2 for k Xi2^2"
     return [
-        at_most("Lem F.11: r <= 1", r, 1.0),
+        at_most("Lem F.11-14: r <= 1", r, 1.0),
         at_most(name, r, _mixture(run) / math.sqrt(run.config.d)),
     ]
 
@@ -264,11 +264,10 @@ def _check(
 
 
 _WORLDS = (
-    "One constant over three d or more: for trained nets at the worse of the first and the last iterate, "
-    "whose small codes training lifts off the threshold; for pure features at tau = b/2, whose small codes "
-    "lie at it; and in l_inf for pure features with the dense parts r' = k that the corollary allows. The "
-    "lemmas ask for the sizes r and r', not for training. Xi2 = d^(2 gamma c0); neurons without a feature "
-    "stay at zero."
+    "One constant over three d or more: for trained nets at the worse of the first and the last iterate; for "
+    "pure features at tau = b/2, whose small codes lie just above the threshold; and in l_inf for pure "
+    "features with the dense parts r' = k that the corollary allows. The lemmas ask for the sizes r and r', "
+    "not for training. Xi2 = d^(2 gamma c0); neurons without a feature stay at zero."
 )
 _FROZEN = (
     "Bounded is the sum over neurons of their mean changes, as in (F.4), in closed form over rho, and for "

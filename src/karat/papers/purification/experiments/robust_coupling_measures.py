@@ -11,15 +11,17 @@ import numpy as np
 from scipy.special import ndtr
 
 from karat.core.compiled import Array
-from karat.reductions.symmetric import SparsePoints, SymmetricNet, attack, require_one_class
-
-Move = tuple[Array, Array]
-
-WHAT = "measures of robust coupling"
-"""They read the first class of neurons."""
-
-FINER = 1.3
-"""Ratio of neighbouring sizes of a coordinate of a perturbation, where all of them are bounded."""
+from karat.papers.purification.experiments.frozen_gates import (
+    WHAT,
+    excess,
+    frozen_bound,
+    frozen_error,
+    hub_length,
+    length,
+    seen,
+    total,
+)
+from karat.reductions.symmetric import SparsePoints, SymmetricNet, require_one_class
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,8 +81,8 @@ def couplings(
         alpha=net.alpha,
         beta=net.beta,
         r=max(rms, math.sqrt(net.d) * max(abs(clean.beta), abs(clean.gamma))),
-        longest=max(_length(net.alpha - clean.alpha, net.beta, net.d, p), _hub_length(net, p)),
-        length=max(_length(net.alpha, net.beta, net.d, p), _hub_length(net, p)),
+        longest=max(length(net.alpha - clean.alpha, net.beta, net.d, p), hub_length(net, p)),
+        length=max(length(net.alpha, net.beta, net.d, p), hub_length(net, p)),
         frozen=float(frozen_error(net, points, p, tau).mean()),
         frozen_most=float(frozen_bound(net, points, p, tau).mean()),
         pure=float(pure_error(clean, net, points, p, tau, generator).mean()),
@@ -92,166 +94,6 @@ def couplings(
 def _dense_energy(clean: SymmetricNet, net: SymmetricNet) -> float:
     row = (net.alpha - clean.alpha) ** 2 + (net.d - 1) * net.beta**2
     return net.copies * net.d * row + net.hubs * net.d * net.gamma**2
-
-
-def _length(own: float, other: float, d: int, p: float) -> float:
-    """Of one large and d - 1 equal coefficients: l2, or l1 for perturbations in l_inf."""
-    return math.hypot(own, math.sqrt(d - 1) * other) if p == 2 else abs(own) + (d - 1) * abs(other)
-
-
-def _hub_length(net: SymmetricNet, p: float) -> float:
-    if not net.hubs:
-        return 0.0
-    return abs(net.gamma) * (math.sqrt(net.d) if p == 2 else net.d)
-
-
-def _seen(net: SymmetricNet, points: SparsePoints) -> tuple[Array, Array, Array]:
-    """What the neurons of listed coordinates, of all other ones, and the hubs see."""
-    own = net.alpha - net.beta
-    listed = own * points.values + net.beta * points.per_entry(points.score)
-    return listed, own * points.rest + net.beta * points.score, net.gamma * points.score
-
-
-def _total(net: SymmetricNet, points: SparsePoints, listed: Array, rest: Array, hub: Array) -> Array:
-    """(n,) a sum over all neurons of one number each."""
-    others = points.d - points.support
-    return net.copies * (points.row_sums(listed) + others * rest) + net.hubs * hub
-
-
-def _excess(p: Array) -> Array:
-    return p * ndtr(p) + np.exp(-p * p / 2) / math.sqrt(2 * math.pi)
-
-
-def _frozen_pair(before: Array, after: Array, b: float, s: float) -> Array:
-    r"""Mean size of :math:`(u' + \rho - b)(1[u + \rho \ge b] - 1[u' + \rho \ge b])` of a pair."""
-    total = np.zeros_like(before)
-    for sign in (1.0, -1.0):
-        p, moved = (sign * before - b) / s, (sign * after - b) / s
-        tangent = moved * ndtr(p) + np.exp(-p * p / 2) / math.sqrt(2 * math.pi)
-        total += s * np.maximum(_excess(moved) - tangent, 0.0)  # a convex function is above its tangents
-    return total
-
-
-def frozen_error(net: SymmetricNet, points: SparsePoints, p: float, tau: float) -> Array:
-    r"""(n,) the sum over neurons that freezing the gates costs, for the worst of `moves`.
-
-    .. math:: \sum_i E_\rho \big| (\langle w_i, x + \delta \rangle + \rho_i - b)
-        (1[\langle w_i, x \rangle + \rho_i \ge b] - 1[\langle w_i, x + \delta \rangle + \rho_i \ge b]) \big|
-
-    Args:
-        net: with noise.
-        points: inputs x.
-        p: norm of the perturbations.
-        tau: their radius.
-
-    Ref: purification, Lem F.11; purification, Lem F.13
-    """
-    before, worst = _seen(net, points), np.zeros(len(points))
-    for values, rest in moves(net, points, p, tau):
-        after = _seen(net, points.moved(values, rest))
-        parts = [_frozen_pair(u, v, net.threshold, net.sigma_rho) for u, v in zip(before, after, strict=True)]
-        worst = np.maximum(worst, _total(net, points, *parts))
-    return worst
-
-
-def moves(net: SymmetricNet, points: SparsePoints, p: float, tau: float) -> list[Move]:
-    """Perturbations of the radius: the fast gradient method's, dense ones, and some at the codes themselves.
-
-    Args:
-        net: the first one looks at it.
-        points: inputs.
-        p: norm.
-        tau: radius.
-    """
-    found = [attack(net, points, p, tau), attack(net, points, p, tau, start="universal")]
-    every = [(one.values, one.rest) for one in found]
-    every.append((-found[1].values, -found[1].rest))
-    none = np.zeros(len(points))
-    count = np.maximum(points.support, 1)
-    each = tau / np.sqrt(points.per_entry(count)) if p == 2 else np.full(len(points.values), tau)
-    every += [(sign * each * np.sign(points.values), none) for sign in (1.0, -1.0)]
-    # The code nearest to the threshold, which a push towards it or away from it crosses first.
-    distance = np.abs(np.abs(_seen(net, points)[0]) - net.threshold)
-    nearest = np.zeros(len(points.values))
-    order = np.lexsort((distance, points.rows))
-    first = order[points.offsets[:-1][points.support > 0]]
-    nearest[first] = tau * np.sign(points.values[first])
-    return [*every, (nearest, none), (-nearest, none)]
-
-
-def frozen_bound(net: SymmetricNet, points: SparsePoints, p: float, tau: float) -> Array:
-    r"""(n,) what `frozen_error` stays below for every perturbation of the radius.
-
-    A neuron's cost H grows with the size of the change s of what it sees, and is larger towards its threshold
-    than away from it. In :math:`\ell_\infty` all neurons pay :math:`H_i(\tau \|w_i\|_1)` at most. In
-    :math:`\ell_2` :math:`|s_i| \le |\alpha - \beta| |\delta_i| + |\beta| \sqrt d\, \tau`, and for every
-    :math:`\nu \ge 0`
-
-    .. math:: \sum_i H_i(|s_i|) \le \nu \tau^2
-        + \sum_i \max_{0 \le t \le \tau} \big[ H_i(|\alpha - \beta|\, t + |\beta| \sqrt d\, \tau) - \nu t^2
-        \big],
-
-    where on each of finitely many intervals H is taken at the upper end and t at the lower one.
-
-    Args:
-        net: with noise.
-        points: inputs x.
-        p: norm of the perturbations.
-        tau: their radius.
-
-    Ref: purification, Lem F.11; purification, Lem F.13
-    """
-    require_one_class(net, WHAT)
-    listed, rest, hub = _seen(net, points)
-    hubs = _frozen_most(hub, tau * _hub_length(net, p), net)
-    push = tau * _length(net.alpha, net.beta, net.d, p)
-    if p != 2:
-        return _total(net, points, _frozen_most(listed, push, net), _frozen_most(rest, push, net), hubs)
-    own, shared = abs(net.alpha - net.beta), abs(net.beta) * math.sqrt(net.d) * tau
-    most = int(points.support.max(initial=1))
-    ends = tau / FINER ** np.arange(math.ceil(math.log(2 * math.sqrt(most)) / math.log(FINER)), -1, -1)
-    # At the first price the ends of an interval cannot make a gain of a neuron at its threshold.
-    prices = own**2 / (2 * math.sqrt(2 * math.pi) * net.sigma_rho) * FINER**2 / 2.0 ** np.arange(8)
-    gains = [_gains(u, own * ends + shared, ends, prices, net) for u in (listed, rest)]
-    bounds = [
-        net.copies * price * tau**2 + _total(net, points, own_gain, rest_gain, hubs)
-        for price, own_gain, rest_gain in zip(prices, *gains, strict=True)
-    ]
-    return np.asarray(np.min(bounds, axis=0))
-
-
-def _gains(u: Array, sizes: Array, ends: Array, prices: Array, net: SymmetricNet) -> Array:
-    r"""(prices, n) bounds on :math:`\max_t [H(\text{size}) - \nu t^2]`, interval by interval up to `ends`."""
-    near, far = (np.abs(u) - net.threshold) / net.sigma_rho, (-np.abs(u) - net.threshold) / net.sigma_rho
-    largest = sizes[-1] / net.sigma_rho
-    always = net.sigma_rho * _half(far, largest)
-    whole = net.sigma_rho * _half(near, largest) + always
-    gains = np.tile(whole, (len(prices), 1))
-    live = whole > 1e-9 * net.sigma_rho
-    asleep = float(always.max(initial=0.0)) <= 1e-9 * net.sigma_rho  # then bounded once
-    p, kept = near[live], np.zeros((len(prices), int(live.sum())))
-    excess, gate, towards = _excess(p), ndtr(p), -np.copysign(1.0, p)
-    for low, size in zip([0.0, *ends[:-1]], sizes, strict=True):
-        step = towards * size / net.sigma_rho
-        cost = net.sigma_rho * np.maximum(_excess(p + step) - excess - step * gate, 0.0)
-        cost += always[live] if asleep else net.sigma_rho * _half(far[live], size / net.sigma_rho)
-        for row, price in zip(kept, prices, strict=True):
-            np.maximum(row, cost - price * low**2, out=row)
-    gains[:, live] = kept
-    return np.asarray(gains)
-
-
-def _frozen_most(u: Array, size: float, net: SymmetricNet) -> Array:
-    """The largest cost of a pair where what it sees changes by `size` at most."""
-    s = net.sigma_rho
-    halves = (_half((sign * np.abs(u) - net.threshold) / s, size / s) for sign in (1, -1))
-    return np.asarray(s * sum(halves))
-
-
-def _half(p: Array, size: float) -> Array:
-    """The cost of one half in units of the noise, which is densest at the threshold."""
-    step = -np.copysign(size, p)
-    return np.asarray(np.maximum(_excess(p + step) - _excess(p) - step * ndtr(p), 0.0))
 
 
 def pure_error(
@@ -280,7 +122,7 @@ def pure_error(
     """
     b, s = net.threshold, net.sigma_rho
     rho = s * generator.standard_normal(len(points.values))
-    present, before = _seen(net, points), _seen(clean, points)
+    present, before = seen(net, points), seen(clean, points)
     pure = (clean.alpha * points.values, clean.alpha * points.rest, np.zeros(len(points)))
     change: list[Array] = []
     gates: list[Array] = []
@@ -297,11 +139,11 @@ def pure_error(
         for sign in (1.0, -1.0):
             q = (sign * now - b) / s
             bell = s * np.exp(-q * q / 2) / math.sqrt(2 * math.pi)
-            mean += sign * ((sign * g - b) * ndtr(q) + bell - s * _excess((sign * u - b) / s))
+            mean += sign * ((sign * g - b) * ndtr(q) + bell - s * excess((sign * u - b) / s))
             open_share += ndtr(q)
         change.append(np.asarray(mean, dtype=np.float64))
         gates.append(np.asarray(open_share, dtype=np.float64))
-    still = np.abs(_total(net, points, *change))
+    still = np.abs(total(net, points, *change))
     others = points.d - points.support
     if p == 2:
         slope = np.sqrt(points.row_sums(gates[0] ** 2) + others * gates[1] ** 2)
@@ -336,8 +178,8 @@ def movement(net: SymmetricNet, points: SparsePoints, p: float, tau: float) -> t
     Ref: purification, Lem F.15; purification, Lem F.16
     """
     require_one_class(net, WHAT)
-    d, push = float(points.d), tau * _length(net.alpha, net.beta, points.d, p)
-    listed, rest, _ = _seen(net, points)
+    d, push = float(points.d), tau * length(net.alpha, net.beta, points.d, p)
+    listed, rest, _ = seen(net, points)
     still = ndtr((listed - net.threshold) / net.sigma_rho)
     gate = ndtr((listed + push - net.threshold) / net.sigma_rho)
     rest_gate = ndtr((rest + push - net.threshold) / net.sigma_rho)
