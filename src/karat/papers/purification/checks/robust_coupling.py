@@ -275,12 +275,15 @@ _FROZEN = (
     f"own worst case in l_inf. The worst of seven perturbations can refute. {_WORLDS}"
 )
 _PURE = (
-    "The largest over the whole ball, for delta may look at rho here: g_t(0; .) is linear in delta. Without "
-    f"dense parts the term with tau stands alone. {_WORLDS}"
+    "r bounds the root mean square length of the dense parts v_i, and sqrt(d) |<u_i, M_j>| of the clean "
+    "net's u_i. The largest over the whole ball, for delta may look at rho here: g_t(0; .) is linear in "
+    f"delta. Without dense parts the term with tau stands alone. {_WORLDS}"
 )
 _PRINTED = (
     "Its display has no condition on tau: at a radius above the threshold, too. Reached by l = 1 with delta "
-    f"along the neuron, and by l = sign(x_i) without delta, on neurons of one feature. {_WORLDS}"
+    "along the neuron, and by l = sign(x_i) without delta, on neurons of one feature. Its corollary, that "
+    "dense parts stay short along training, is not judged here, nor in l2 the term with sigma_x. "
+    f"{_WORLDS}"
 )
 _INSIDE = (
     "A bound for all l and delta at once, on neurons of one feature: no delta opens the gate more often than "
