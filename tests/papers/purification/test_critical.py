@@ -10,7 +10,13 @@ from scipy import stats
 from karat.papers.purification.bounds import ticket_counts
 from karat.papers.purification.bounds_coupling import coupled_loss, log_sure_winners
 from karat.papers.purification.bounds_critical import SignedLaw
+from karat.papers.purification.bounds_scores import ScoreLaw
+from karat.papers.purification.checks.coupling import _slope
+from karat.papers.purification.experiments.coupling import COUPLING_LOSS
 from karat.papers.purification.experiments.critical import CriticalConfig, run, turned
+from karat.study.experiment import cells
+from karat.study.registry import CHECKS
+from karat.study.run import Run
 
 
 def law(**changes) -> SignedLaw:
@@ -90,3 +96,46 @@ def test_a_steep_linear_net_loses_in_proportion_to_the_density_at_zero():
     at = np.arange(-9, 10)
     density = stats.skellam.pmf(at, 0.1, 0.1) @ stats.norm.pdf(at, scale=math.sqrt(4.75 / 3))
     assert 1e4 * coupled_loss(1e4, None) == pytest.approx(density * math.pi**2 / 6, rel=1e-3)
+
+
+def test_the_loss_for_equal_small_codes_is_that_of_drawn_codes():
+    """200,000 draws of a loss in [0, log 2]: five standard errors are below 0.004."""
+    draws, n, k = np.random.default_rng(0), 200_000, 50
+    d = math.ceil(k**2.5)
+    counts = draws.multinomial(d, [0.2 / d, k / d, 1 - (0.2 + k) / d], size=n)
+    large, small = (2 * draws.binomial(counts[:, i], 0.5) - counts[:, i] for i in (0, 1))
+    for alpha in (1.0, 20.0, 4096.0):
+        drawn = np.logaddexp(0, -alpha * np.abs(large + small / math.sqrt(k))).mean()
+        assert coupled_loss(alpha, k, small_spread=1.0) == pytest.approx(drawn, abs=0.004)
+
+
+def test_the_law_of_equal_small_codes_is_the_limit_of_nearly_equal_ones_where_it_has_no_atoms():
+    equal, nearly = (ScoreLaw(k=64, D=4096, d=4096, spread=spread) for spread in (1.0, 1.02))
+    for t in (0.5, 1.5, 2.5):  # half-way between multiples of 1/8
+        assert equal.near(t + 1 / 16) == pytest.approx(nearly.near(t + 1 / 16), abs=2e-3)
+    assert equal.near(20.0) == pytest.approx(1.0)
+    with pytest.raises(ValueError, match="must be > 1, got 1"):
+        equal.robust_error(0.01)
+    with pytest.raises(ValueError, match=r"must be 1, got 1\.02: the score has a density"):
+        _ = nearly.atoms
+
+
+def test_equal_small_codes_cancel_with_a_probability_of_order_one_over_the_root_of_k():
+    """For many codes exactly the mass of a lattice of step 2/sqrt(k), half of the time, at its centre."""
+    limit = stats.skellam.pmf(0, 0.1, 0.1) / math.sqrt(2 * math.pi)
+    for k in (101, 1001):  # roots that are no integers: large codes cancel no small ones
+        loss = coupled_loss(1e9, k, small_spread=1.0)
+        assert math.sqrt(k) * loss / math.log(2) == pytest.approx(limit, rel=0.01)
+
+
+def test_the_repaired_bound_needs_every_term():
+    check = CHECKS["purification.lemD.6b.repaired"]
+    runs = [
+        Run(config=cell.config, seed=0, result=COUPLING_LOSS.run(cell.config, torch.Generator()))
+        for cell in cells(COUPLING_LOSS, "quick")
+    ]
+    assert check.evaluate(runs).outcome == "holds"
+    equal = [run for run in runs if run.config.small_spread == 1]
+    assert len(equal) == 6
+    assert _slope(equal, lambda c: 1 / c.alpha + 1 / c.alpha**2) > 0.6
+    assert _slope(equal, lambda c: 1 / c.alpha + 1 / math.sqrt(c.k) + 1 / c.alpha**2) < 0.1

@@ -20,7 +20,8 @@ from karat.papers.purification.experiments.phase_two_measures import (
     slope_of_loss,
     with_code,
 )
-from karat.reductions.symmetric import SparsePoints, SymmetricNet, draw_points
+from karat.reductions.symmetric import NeuronClass, SparsePoints, SymmetricNet, draw_points
+from karat.study.registry import CHECKS
 
 CONFIG = PhaseTwoConfig(d=100, k_power=0.45, n_test=40, n_few=10)
 NET = SymmetricNet(d=100, alpha=0.9, beta=0.03, gamma=0.02, threshold=0.2, sigma_rho=0.1, hubs=3)
@@ -143,10 +144,37 @@ def test_steep_nets_have_a_smaller_mean_slope():
 
 def test_the_conditions_on_winners_are_unmet_for_long_neurons():
     rule = replace(CONFIG, d=10**9).rule
-    met = of_winners(rule, 0.01, 0.3, 1e-8, 0.3)
-    unmet = of_winners(rule, 0.01, 0.005, 1.0, 900.0)
+    met = of_winners(rule, 0.01, 0.3, 1e-8, 0.0, 0.3)
+    unmet = of_winners(rule, 0.01, 0.005, 1.0, 0.0, 900.0)
     assert [condition.status for condition in met] == ["met"] * 4
     assert "unmet" in [condition.status for condition in unmet]
+
+
+def test_neurons_without_a_feature_must_have_none():
+    rule = replace(CONFIG, d=10**9).rule
+    hubs = of_winners(rule, 0.01, 0.3, 1e-8, 0.1, 0.3)
+    assert [condition.status for condition in hubs] == ["met", "met", "unmet", "unmet"]
+
+
+def test_nets_of_several_classes_are_refused(points):
+    two, draws = NET.replace(more=(NeuronClass(alpha=0.5),)), np.random.default_rng(0)
+    found = look_at(NET, points, points.label)
+    for measure in (
+        lambda: look_at(two, points, points.label),
+        lambda: noise_growth(two, found),
+        lambda: lipschitz(CONFIG, two, points),
+        lambda: coupled(CONFIG, two, points, draws),
+    ):
+        with pytest.raises(ValueError, match="after the lottery are written for one class"):
+            measure()
+
+
+def test_only_the_trained_net_is_asked_to_be_flat():
+    check = CHECKS["purification.lemC.22"]
+    assert [one.status for one in check.observed(check.satisfied[0])] == ["met", "not checkable"]
+    run = check.satisfied[0]
+    steep = replace(run, result=replace(run.result, lipschitz=[5.0] * 3))
+    assert check.observed(steep)[0].status == "unmet"
 
 
 def test_short_neurons_solve_their_equation():

@@ -48,7 +48,8 @@ def coupled_loss(
             Gaussian and large ones are Poisson.
         large_rate: expected number of codes of size one.
         small_rate: expected number of small ones over k.
-        small_spread: largest small code in units of :math:`1/\sqrt k`.
+        small_spread: largest small code in units of :math:`1/\sqrt k`; at 1 the score lives on a lattice,
+            over which the loss is summed.
 
     Reading: the proof prints the integral of :math:`\log(1 + e^{-\alpha t}) P(\cdot)`, without the
         derivative that integration by parts leaves.
@@ -65,6 +66,9 @@ def coupled_loss(
     else:
         d = math.ceil(k**2.5)
         law = ScoreLaw(k=k, D=d, d=d, large_rate=large_rate, small_rate=small_rate, spread=small_spread)
+        if small_spread == 1:
+            values, weight = law.atoms
+            return float(weight @ np.logaddexp(0.0, -alpha * np.abs(values)))
         mass = np.array([law.near(float(t)) for t in times])
     used = weights > 1e-20
     return float((weights[used] / (1 + np.exp(-nodes[used])) * mass[used]).sum())

@@ -8,7 +8,7 @@ Symbols: a large code has size 1, a small one :math:`s/\sqrt k` with s uniform o
 
 import math
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,8 @@ Array = NDArray[np.float64]
 
 PERIOD = 60.0
 """Sums beyond half of it have probability below 1e-12: what the trapezoid rule wraps round."""
+ROUNDING = 1e-12
+"""By which equal sums of codes may differ."""
 TAIL = 1e-10
 """Counts of codes that are less likely than this are left out."""
 
@@ -32,7 +34,7 @@ class ScoreLaw:
         d: number of all coordinates, to which the rates refer.
         large_rate: expected number of large codes among all d.
         small_rate: expected number of small ones over k.
-        spread: largest small code in units of :math:`1/\sqrt k`, > 1.
+        spread: largest small code in units of :math:`1/\sqrt k`, >= 1; at 1 the score has no density.
     """
 
     k: int
@@ -41,6 +43,35 @@ class ScoreLaw:
     large_rate: float = 0.2
     small_rate: float = 0.15
     spread: float = 1.5
+
+    @cached_property
+    def atoms(self) -> tuple[Array, Array]:
+        r"""Values and probabilities of a score whose small codes all have size :math:`1/\sqrt k`.
+
+        >>> values, law = ScoreLaw(k=100, D=10_000, d=10_000, spread=1.0).atoms
+        >>> round(float(law.sum()), 12), round(float(law @ values**2), 6)
+        (1.0, 0.35)
+        """
+        if self.spread != 1:
+            raise ValueError(f"`spread` of `atoms` must be 1, got {self.spread:g}: the score has a density.")
+        large, small = self.large_rate / self.d, self.small_rate * self.k / self.d
+        # Twelve standard deviations of the number of small codes, by which nothing wraps round.
+        width = 2 ** math.ceil(math.log2(64 + 24 * math.sqrt(small * self.D)))
+        sizes = (64, width)
+        a, b = (2 * np.pi * np.arange(size) / size for size in sizes)
+        on = large * np.cos(a)[:, None] + small * np.cos(b)
+        law = np.fft.ifft2((1 - small - large + on) ** self.D).real
+        at, steps = (np.fft.fftfreq(size, 1 / size) for size in sizes)
+        return (at[:, None] + steps / math.sqrt(self.k)).ravel(), law.ravel()
+
+    @cached_property
+    def _characteristic(self) -> tuple[Array, Array]:
+        """Frequencies, and the characteristic function without its part that has no small code."""
+        large, small = self.large_rate / self.d, self.small_rate * self.k / self.d
+        u = _frequencies(60.0 * math.sqrt(self.k))
+        without = (1 - small - large + large * np.cos(u)) ** self.D
+        every = (1 - small - large + large * np.cos(u) + small * _small(u, self)) ** self.D
+        return u, every - without
 
     def near(self, t: float, r: float = 0.0) -> float:
         r""":math:`P(|\sum_{j \in \Lambda} w^*_j z_j - r| \le t)`.
@@ -59,11 +90,11 @@ class ScoreLaw:
 
         Ref: purification, Lemma H.1
         """
+        if self.spread == 1:
+            values, law = self.atoms
+            return float(law[np.abs(values - r) <= t + ROUNDING].sum())
         large, small = self.large_rate / self.d, self.small_rate * self.k / self.d
-        u = _frequencies(60.0 * math.sqrt(self.k))
-        without = (1 - small - large + large * np.cos(u)) ** self.D
-        every = (1 - small - large + large * np.cos(u) + small * _small(u, self)) ** self.D
-        return _window(u, every - without, t, r) + self._integers(large, small, t, r)
+        return _window(*self._characteristic, t, r) + self._integers(large, small, t, r)
 
     def _integers(self, large: float, small: float, t: float, r: float) -> float:
         """The same probability, together with no small code being on."""
@@ -87,6 +118,8 @@ class ScoreLaw:
 
         Ref: purification, Sec 3
         """
+        if self.spread == 1:
+            raise ValueError("`spread` of `robust_error` must be > 1, got 1: the sums have no density.")
         if not 0 <= tau < 0.5 / math.sqrt(self.k):
             most = 0.5 / math.sqrt(self.k)
             raise ValueError(f"`tau` of `robust_error` must lie in [0, {most:g}), got {tau:g}.")

@@ -38,19 +38,22 @@ def of_the_second_phase(d: int, k: int, c0: float, bias_power: float) -> list[Co
 
 
 def of_winners(
-    rule: TicketRule, threshold: float, alpha: float, beta: float, length: float
+    rule: TicketRule, threshold: float, alpha: float, beta: float, gamma: float, length: float
 ) -> list[Condition]:
-    r"""What the lemmas ask of the neurons, where each is the winner of one feature.
+    r"""What the lemmas ask of the neurons, where each is the winner of one feature or of none.
 
     .. math:: |\alpha| \ge b \sqrt{1 + c_2/c_1}, \quad
         \|w_i\|^2 \le \frac{\sigma_w^2 d}{\log^2 d}, \quad |\beta| \le \frac{\sigma_w}{\log d}, \quad
         |\beta| \le \frac{k}{d \beta_{++}} b, \quad \beta_{++} = \frac{\sigma_w}{\max_i \|w_i\|}
+
+    and for :math:`|\gamma|` what they ask for :math:`|\beta|`.
 
     Args:
         rule: the levels.
         threshold: b.
         alpha: coefficient of every neuron in its feature.
         beta: in every other feature.
+        gamma: coefficient in every feature of the neurons that hold none.
         length: of the longest neuron.
 
     Reading: the letter :math:`\beta` of S_ept++ and S_pot+ is the largest one with which all neurons are in
@@ -59,16 +62,29 @@ def of_winners(
     Ref: purification, Def B.1; purification, Def B.3
     """
     width, log_d = rule.width(threshold), math.log(rule.d)
+    other = max(abs(beta), abs(gamma))
     return [
         at_least("i in S_sure of its feature", alpha, rule.sure_level * threshold),
         at_most("S_ept+ = [m]: |w_i|^2 <= sigma_w^2 d/log(d)^2", length**2, width**2 * rule.d / log_d**2),
-        at_most("S_ept+ = [m]: one coordinate beyond sigma_w/log d", abs(beta), width / log_d),
+        at_most("S_ept+ = [m]: one coordinate beyond sigma_w/log d", other, width / log_d),
         at_most(
             "S_pot+ inside the first S_pot: others below (k/(d beta)) b",
-            abs(beta),
+            other,
             rule.k / rule.d * threshold * length / width,
         ),
     ]
+
+
+def of_the_coupling() -> Condition:
+    r"""The size of :math:`\alpha` in the linear net beside training, which is printed small and used large.
+
+    Ref: purification, Def D.4; purification, Thm D.1
+    """
+    return waived(
+        "Def D.4: alpha = o(1)",
+        "'O(alpha^3 log(d)/Xi1^2 + alpha^2 log(d)/Xi1 + 1/alpha^2 + 1/Xi2^2)' is at most 'O(sqrt(log d)/"
+        "sqrt(Xi1))' (proof of Thm D.1) for alpha of order (Xi1/log d)^(1/4), which is large",
+    )
 
 
 def short_neurons_from(length: float, c0: float) -> float:

@@ -46,7 +46,7 @@ lemC.21 | Lem C.21 | 1438 | upper
   |f(x)| = O(Xi2^2 log d).
   uses: purification.lemC.15, purification.lemC.17a, purification.lemC.20
 lemC.22 | Lem C.22 | 1478 | lower
-  Loss lower bound: E[loss'] = Omega(min(1, 1/(L_max^2 log(d)^2))).
+  Loss lower bound: where L_max = O(Xi2^2), E[loss'] = Omega(min(1, 1/(L_max^2 log(d)^2))).
   uses: purification.lemH.1
 claimD.5 | Claim D.5 | 1688 | upper
   The comparison weights mu_i = alpha w_star_j M_j/|S_sure_j| have sum |mu_i|^2 = O(alpha^2 d/Xi1) and sum

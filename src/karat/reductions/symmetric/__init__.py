@@ -15,7 +15,7 @@ if TYPE_CHECKING:
         resumed,
         step,
     )
-    from karat.reductions.symmetric.net import NeuronClass, SymmetricNet
+    from karat.reductions.symmetric.net import NeuronClass, SymmetricNet, require_one_class
     from karat.reductions.symmetric.perturbation import Attacked, attack, strongest
     from karat.reductions.symmetric.sparse_points import SparsePoints, draw_points
 else:
@@ -34,6 +34,7 @@ __all__ = [
     "lift",
     "obstacle",
     "reduce",
+    "require_one_class",
     "resumed",
     "step",
     "strongest",

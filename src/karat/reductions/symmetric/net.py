@@ -271,3 +271,14 @@ class SymmetricNet:
             ),
             np.array([[self.gamma, float(self.hubs)]]),
         )
+
+
+def require_one_class(net: SymmetricNet, what: str) -> None:
+    """Refuse a net whose neurons of one feature differ.
+
+    Args:
+        net: to be looked at.
+        what: in the plural, is written for one class of neurons only.
+    """
+    if net.more:
+        raise ValueError(f"{what} are written for one class of neurons, got {len(net.classes)}.")

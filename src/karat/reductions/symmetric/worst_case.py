@@ -22,7 +22,7 @@ from scipy.special import erfcx
 
 from karat.core.compiled import Array
 from karat.reductions.symmetric.dual_bound import bound_rows
-from karat.reductions.symmetric.net import SymmetricNet
+from karat.reductions.symmetric.net import SymmetricNet, require_one_class
 from karat.reductions.symmetric.sparse_points import SparsePoints
 
 _STEPS = (0.4, 0.8, 1.2, 1.6, 2.1, 2.7, 3.4, 4.2, 5.2, 6.5)
@@ -89,7 +89,7 @@ def worst_margins(net: SymmetricNet, points: SparsePoints, p: float, tau: float,
     """
     if p not in (2, math.inf):
         raise ValueError(f"`p` of `worst_margins` must be 2 or inf, got {p:g}.")
-    _require_one_class(net)
+    require_one_class(net, "certificates of symmetric nets")
     if net.alpha <= net.beta:
         return np.full(len(points), -np.inf)
     return _bounds(net, points, p, tau, cells, relative=False)
@@ -107,7 +107,7 @@ def tangent_deviation(net: SymmetricNet, points: SparsePoints, tau: float, *, ce
 
     Ref: purification, Eq F.17
     """
-    _require_one_class(net)
+    require_one_class(net, "certificates of symmetric nets")
     if net.alpha <= net.beta:
         return np.full(len(points), np.inf)
     below = _bounds(net, points, 2, tau, cells, relative=True)
@@ -115,13 +115,6 @@ def tangent_deviation(net: SymmetricNet, points: SparsePoints, tau: float, *, ce
     opposite = SparsePoints(points.d, -points.values, points.offsets, -points.rest)
     above = _bounds(net, opposite, 2, tau, cells, relative=True)
     return np.maximum(-below, -above)
-
-
-def _require_one_class(net: SymmetricNet) -> None:
-    if net.more:
-        raise ValueError(
-            f"certificates of symmetric nets are written for one class of neurons, got {len(net.classes)}."
-        )
 
 
 def _bounds(

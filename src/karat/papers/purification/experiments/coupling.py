@@ -72,11 +72,13 @@ class LossConfig:
         alpha: its factor, and :math:`\Xi_2`.
         k: sparsity; None for the limit of large k.
         small_rate: expected number of small codes over k.
+        small_spread: largest small code in units of :math:`1/\sqrt k`.
     """
 
     alpha: Positive
     k: Annotated[int, Ge(16), Le(10**6)] | None = None
     small_rate: Positive = 1.0
+    small_spread: Annotated[float, Ge(1)] = 1.5
 
     def __post_init__(self) -> None:
         if self.k is not None:
@@ -96,7 +98,11 @@ class LossResult:
 
 def lose(config: LossConfig, generator: torch.Generator) -> LossResult:
     """Evaluate the integral; nothing is drawn."""
-    return LossResult(loss=coupled_loss(config.alpha, config.k, small_rate=config.small_rate))
+    return LossResult(
+        loss=coupled_loss(
+            config.alpha, config.k, small_rate=config.small_rate, small_spread=config.small_spread
+        )
+    )
 
 
 _WEIGHTS = Preset(
@@ -107,7 +113,8 @@ _WEIGHTS = Preset(
 )
 _LOSSES = Preset(
     config=LossConfig(alpha=4.0),
-    grid={"alpha": (4.0, 16.0, 64.0, 256.0), "k": (None, 1024)},
+    grid={"alpha": (4.0, 16.0, 64.0, 256.0, 1024.0, 4096.0)},
+    points=({"k": None}, {"k": 1024}, {"k": 1024, "small_spread": 1.0}),
     seeds=1,
     cell_seconds=0.1,
 )

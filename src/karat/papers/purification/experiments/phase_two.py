@@ -71,6 +71,7 @@ def _stop(config: PhaseTwoConfig, state: State, generator: np.random.Generator) 
         "time": state.time,
         "alpha": net.alpha,
         "beta": net.beta,
+        "gamma": net.gamma,
         "length": max(net.length, net.hub_length),
         "noise": net.sigma_rho,
         **growth(config, found),

@@ -133,6 +133,7 @@ class PhaseTwoResult:
         time: rescaled time of the stops.
         alpha: pure part of every neuron.
         beta: its coefficient in every other feature.
+        gamma: coefficient in every feature of the neurons that hold none.
         length: of the longest neuron.
         noise: standard deviation :math:`\sigma_\rho` of the neuron noise.
         explicit: :math:`\frac d4 P(|z_j| = 1) E[y | z_j = 1]`, growth by codes of size one with l' = 1/2.
@@ -155,6 +156,7 @@ class PhaseTwoResult:
     time: list[float]
     alpha: list[float]
     beta: list[float]
+    gamma: list[float]
     length: list[float]
     noise: list[float]
     explicit: float

@@ -13,8 +13,11 @@ from scipy.special import log_ndtr, logsumexp, ndtr
 
 from karat.core.compiled import Array
 from karat.papers.purification.experiments.phase_two_config import PhaseTwoConfig
-from karat.reductions.symmetric import SparsePoints, SymmetricNet
+from karat.reductions.symmetric import SparsePoints, SymmetricNet, require_one_class
 from karat.reductions.symmetric.net import Look
+
+WHAT = "measures of training after the lottery"
+"""They read the first class of neurons."""
 
 CODES = (1.0, 0.5, 0.2, 0.1, 0.05)
 """Sizes of the code whose effect on f is looked at, beside the smallest one."""
@@ -54,6 +57,7 @@ def look_at(net: SymmetricNet, points: SparsePoints, y: Array) -> Pass:
         points: inputs.
         y: (n,) their labels.
     """
+    require_one_class(net, WHAT)
     seen = net.look(points)
     awake = points.row_sums(seen.gates[0]) + (points.d - points.support) * seen.rest_gate[:, 0]
     return Pass(seen, y, slope_of_loss(y * seen.f), awake)
@@ -103,6 +107,7 @@ def noise_growth(net: SymmetricNet, found: Pass) -> dict[str, float]:
 
     Ref: purification, Lem C.17
     """
+    require_one_class(net, WHAT)
     points, seen, d = found.seen.points, found.seen, net.d
     slope, rest_slope = net.input_gradient(seen)
     off = points.d - points.support
@@ -156,6 +161,7 @@ def lipschitz(config: PhaseTwoConfig, net: SymmetricNet, points: SparsePoints) -
 
     Ref: purification, Def C.13; purification, Lem C.20
     """
+    require_one_class(net, WHAT)
     before = net.look(points)
     steepest, most = 0.0, 0.0
     for size in (*CODES, 1 / math.sqrt(config.k)):
@@ -188,6 +194,7 @@ def coupled(
 
     Ref: purification, Def D.3; purification, Def D.4
     """
+    require_one_class(net, WHAT)
     b, sigma, score = net.threshold, net.sigma_rho, points.score
     u = (net.alpha - net.beta) * points.values + net.beta * points.per_entry(score)
     rho = sigma * generator.standard_normal(len(u))

@@ -6,12 +6,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 import torch
 
-from karat.core.ranges import Power, settings
+from karat.core.ranges import Moderate, NonNegative, Power, settings
 from karat.papers.purification.bounds import GAMMA, xi2
 from karat.papers.purification.bounds_robust_coupling import CouplingSizes
 from karat.papers.purification.experiments.pure_start_config import PureStartConfig
 from karat.papers.purification.experiments.robust_coupling_measures import CouplingMeasures, couplings
-from karat.reductions.symmetric import draw_points, reduce, resumed, step
+from karat.reductions.symmetric import SymmetricNet, draw_points, reduce, resumed, step
 from karat.study.experiment import Experiment, Preset
 
 
@@ -23,9 +23,19 @@ class CouplingConfig(PureStartConfig):
     Args:
         reach: the perturbations measured are :math:`k^{\mathtt{reach}}` times as long as the radius of the
             bounds.
+        radius: that radius is :math:`\tau = \mathtt{radius}\, k^{-\mathtt{radius\_power}}`.
+        mixture: the nets measured get a dense mixture :math:`\beta = \mathtt{mixture}\, k/d` in place of
+            its own; None for that of training.
     """
 
     reach: Power = 0.0
+    radius: Moderate = 1.0
+    mixture: NonNegative | None = None
+
+    @property
+    def tau(self) -> float:
+        """Radius of the attacks in training, and of the bounds."""
+        return float(self.radius * self.sparsity**-self.radius_power)
 
     @property
     def length(self) -> float:
@@ -54,16 +64,25 @@ def run(config: CouplingConfig, generator: torch.Generator) -> CouplingResult:
     state = reduce(config.problem(seed))
     for _ in range(config.clean_steps):
         state = step(state)
-    clean = state.net
+    clean = _mixed(config, state.net)
     state = resumed(state, config.robust_trainer())
     for _ in range(config.robust_steps):
         state = step(state)
     points = draw_points(config.code, config.n_test, generator=np.random.default_rng([for_tests, 0]))
-    ends = [
-        couplings(clean, net, points, config.p, config.length, np.random.default_rng([for_tests, 1]))
-        for net in (clean, state.net)
-    ]
-    return CouplingResult(sigma_rho=clean.sigma_rho, clean=ends[0], robust=ends[1])
+
+    def measured(net: SymmetricNet) -> CouplingMeasures:
+        noise = np.random.default_rng([for_tests, 1])
+        return couplings(clean, net, points, config.p, config.length, noise)
+
+    first = measured(clean)
+    last = measured(_mixed(config, state.net)) if config.robust_steps else first
+    return CouplingResult(sigma_rho=clean.sigma_rho, clean=first, robust=last)
+
+
+def _mixed(config: CouplingConfig, net: SymmetricNet) -> SymmetricNet:
+    if config.mixture is None:
+        return net
+    return net.replace(beta=config.mixture * config.sparsity / config.d)
 
 
 def sizes(config: CouplingConfig, sigma_rho: float, measures: CouplingMeasures) -> CouplingSizes:
@@ -92,21 +111,30 @@ def sizes(config: CouplingConfig, sigma_rho: float, measures: CouplingMeasures) 
 NEAR = CouplingConfig(
     d=10**8,
     bias_power=0.51,
-    radius_power=0.65,
+    radius_power=0.71,
     robust_time=0.3,
     batch=16,
     n_test=50,
 )
-"""A threshold just below the small codes, so that perturbations inside the lemmas' radius can cross it."""
+"""A threshold that starts just below the small codes; training lifts these above it."""
 
-NEAR_INF = replace(NEAR, p=math.inf, radius_power=1.65, small_rate=1.0, robust_time=0.1)
+NEAR_INF = replace(NEAR, p=math.inf, radius_power=1.75, small_rate=1.0)
 
-WIDE = {"radius_power": 0.3, "clean_steps": 0, "robust_time": 0.0}
+UNTRAINED = {"clean_steps": 0, "robust_time": 0.0}
+
+PURE = {"radius": 0.5, "radius_power": NEAR.bias_power, **UNTRAINED}
+"""Pure features at tau = b/2: small codes lie so near the threshold that perturbations close their gates."""
+
+MIXED = {"radius": 0.4, "radius_power": 1 + NEAR.bias_power, "mixture": 1.0, **UNTRAINED}
+"""Dense parts of length r' = k in l1, and a perturbation along all of them that moves neurons by 0.4 b."""
+
+WIDE = {"radius_power": 0.3, **UNTRAINED}
 """Pure features and a radius above the threshold."""
 
 
 def _presets(config: CouplingConfig) -> dict[str, Preset[CouplingConfig]]:
-    points = ({"radius_power": config.radius_power}, WIDE)
+    trained = {"radius_power": config.radius_power}
+    points = (trained, PURE, WIDE) if config.p == 2 else (trained, PURE, MIXED, WIDE)
     return {
         "tiny": Preset(
             config=replace(config, clean_steps=40, robust_time=config.robust_time / 10, batch=8, n_test=20),

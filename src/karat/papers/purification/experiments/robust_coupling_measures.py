@@ -11,9 +11,17 @@ import numpy as np
 from scipy.special import ndtr
 
 from karat.core.compiled import Array
-from karat.reductions.symmetric import SparsePoints, SymmetricNet, attack
-
-Move = tuple[Array, Array]
+from karat.papers.purification.experiments.frozen_gates import (
+    WHAT,
+    excess,
+    frozen_bound,
+    frozen_error,
+    hub_length,
+    length,
+    seen,
+    total,
+)
+from karat.reductions.symmetric import SparsePoints, SymmetricNet, require_one_class
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,6 +37,7 @@ class CouplingMeasures:
         length: of a neuron, in the same norm.
         frozen: mean over inputs of :math:`\sum_i E_\rho |\cdot|`, by which freezing the gates of an input
             changes the neurons at the perturbed one, for the worst of several perturbations.
+        frozen_most: a bound on it for all perturbations.
         pure: mean over inputs and noise of the largest :math:`|g_t(0; x + \delta, x, \rho) - f(x, \rho)|`.
         reached: length of :math:`E[\ell 1 (x + \delta)]` that two choices of l and delta reach.
         certified: a bound on it for all l and delta.
@@ -40,6 +49,7 @@ class CouplingMeasures:
     longest: float
     length: float
     frozen: float
+    frozen_most: float
     pure: float
     reached: float
     certified: float
@@ -63,15 +73,18 @@ def couplings(
         tau: their radius.
         generator: of the neuron noise.
     """
+    for one in (clean, net):
+        require_one_class(one, WHAT)
     rms = math.sqrt(_dense_energy(clean, net) / net.m)
     reached, certified = movement(net, points, p, tau)
     return CouplingMeasures(
         alpha=net.alpha,
         beta=net.beta,
         r=max(rms, math.sqrt(net.d) * max(abs(clean.beta), abs(clean.gamma))),
-        longest=max(_length(net.alpha - clean.alpha, net.beta, net.d, p), _hub_length(net, p)),
-        length=max(_length(net.alpha, net.beta, net.d, p), _hub_length(net, p)),
+        longest=max(length(net.alpha - clean.alpha, net.beta, net.d, p), hub_length(net, p)),
+        length=max(length(net.alpha, net.beta, net.d, p), hub_length(net, p)),
         frozen=float(frozen_error(net, points, p, tau).mean()),
+        frozen_most=float(frozen_bound(net, points, p, tau).mean()),
         pure=float(pure_error(clean, net, points, p, tau, generator).mean()),
         reached=reached,
         certified=certified,
@@ -81,91 +94,6 @@ def couplings(
 def _dense_energy(clean: SymmetricNet, net: SymmetricNet) -> float:
     row = (net.alpha - clean.alpha) ** 2 + (net.d - 1) * net.beta**2
     return net.copies * net.d * row + net.hubs * net.d * net.gamma**2
-
-
-def _length(own: float, other: float, d: int, p: float) -> float:
-    """Of one large and d - 1 equal coefficients: l2, or l1 for perturbations in l_inf."""
-    return math.hypot(own, math.sqrt(d - 1) * other) if p == 2 else abs(own) + (d - 1) * abs(other)
-
-
-def _hub_length(net: SymmetricNet, p: float) -> float:
-    if not net.hubs:
-        return 0.0
-    return abs(net.gamma) * (math.sqrt(net.d) if p == 2 else net.d)
-
-
-def _seen(net: SymmetricNet, points: SparsePoints) -> tuple[Array, Array, Array]:
-    """What the neurons of listed coordinates, of all other ones, and the hubs see."""
-    own = net.alpha - net.beta
-    listed = own * points.values + net.beta * points.per_entry(points.score)
-    return listed, own * points.rest + net.beta * points.score, net.gamma * points.score
-
-
-def _total(net: SymmetricNet, points: SparsePoints, listed: Array, rest: Array, hub: Array) -> Array:
-    """(n,) a sum over all neurons of one number each."""
-    others = points.d - points.support
-    return net.copies * (points.row_sums(listed) + others * rest) + net.hubs * hub
-
-
-def _excess(p: Array) -> Array:
-    return p * ndtr(p) + np.exp(-p * p / 2) / math.sqrt(2 * math.pi)
-
-
-def _frozen_pair(before: Array, after: Array, b: float, s: float) -> Array:
-    r"""Mean size of :math:`(u' + \rho - b)(1[u + \rho \ge b] - 1[u' + \rho \ge b])` of a pair."""
-    total = np.zeros_like(before)
-    for sign in (1.0, -1.0):
-        p, moved = (sign * before - b) / s, (sign * after - b) / s
-        tangent = moved * ndtr(p) + np.exp(-p * p / 2) / math.sqrt(2 * math.pi)
-        total += s * np.maximum(_excess(moved) - tangent, 0.0)  # a convex function is above its tangents
-    return total
-
-
-def frozen_error(net: SymmetricNet, points: SparsePoints, p: float, tau: float) -> Array:
-    r"""(n,) the sum over neurons that freezing the gates costs, for the worst of `moves`.
-
-    .. math:: \sum_i E_\rho \big| (\langle w_i, x + \delta \rangle + \rho_i - b)
-        (1[\langle w_i, x \rangle + \rho_i \ge b] - 1[\langle w_i, x + \delta \rangle + \rho_i \ge b]) \big|
-
-    Args:
-        net: with noise.
-        points: inputs x.
-        p: norm of the perturbations.
-        tau: their radius.
-
-    Ref: purification, Lem F.11; purification, Lem F.13
-    """
-    before, worst = _seen(net, points), np.zeros(len(points))
-    for values, rest in moves(net, points, p, tau):
-        after = _seen(net, points.moved(values, rest))
-        parts = [_frozen_pair(u, v, net.threshold, net.sigma_rho) for u, v in zip(before, after, strict=True)]
-        worst = np.maximum(worst, _total(net, points, *parts))
-    return worst
-
-
-def moves(net: SymmetricNet, points: SparsePoints, p: float, tau: float) -> list[Move]:
-    """Perturbations of the radius: the fast gradient method's, dense ones, and some at the codes themselves.
-
-    Args:
-        net: the first one looks at it.
-        points: inputs.
-        p: norm.
-        tau: radius.
-    """
-    found = [attack(net, points, p, tau), attack(net, points, p, tau, start="universal")]
-    every = [(one.values, one.rest) for one in found]
-    every.append((-found[1].values, -found[1].rest))
-    none = np.zeros(len(points))
-    count = np.maximum(points.support, 1)
-    each = tau / np.sqrt(points.per_entry(count)) if p == 2 else np.full(len(points.values), tau)
-    every += [(sign * each * np.sign(points.values), none) for sign in (1.0, -1.0)]
-    # The code nearest to the threshold, which a push towards it or away from it crosses first.
-    distance = np.abs(np.abs(_seen(net, points)[0]) - net.threshold)
-    nearest = np.zeros(len(points.values))
-    order = np.lexsort((distance, points.rows))
-    first = order[points.offsets[:-1][points.support > 0]]
-    nearest[first] = tau * np.sign(points.values[first])
-    return [*every, (nearest, none), (-nearest, none)]
 
 
 def pure_error(
@@ -194,7 +122,7 @@ def pure_error(
     """
     b, s = net.threshold, net.sigma_rho
     rho = s * generator.standard_normal(len(points.values))
-    present, before = _seen(net, points), _seen(clean, points)
+    present, before = seen(net, points), seen(clean, points)
     pure = (clean.alpha * points.values, clean.alpha * points.rest, np.zeros(len(points)))
     change: list[Array] = []
     gates: list[Array] = []
@@ -211,11 +139,11 @@ def pure_error(
         for sign in (1.0, -1.0):
             q = (sign * now - b) / s
             bell = s * np.exp(-q * q / 2) / math.sqrt(2 * math.pi)
-            mean += sign * ((sign * g - b) * ndtr(q) + bell - s * _excess((sign * u - b) / s))
+            mean += sign * ((sign * g - b) * ndtr(q) + bell - s * excess((sign * u - b) / s))
             open_share += ndtr(q)
         change.append(np.asarray(mean, dtype=np.float64))
         gates.append(np.asarray(open_share, dtype=np.float64))
-    still = np.abs(_total(net, points, *change))
+    still = np.abs(total(net, points, *change))
     others = points.d - points.support
     if p == 2:
         slope = np.sqrt(points.row_sums(gates[0] ** 2) + others * gates[1] ** 2)
@@ -249,8 +177,9 @@ def movement(net: SymmetricNet, points: SparsePoints, p: float, tau: float) -> t
 
     Ref: purification, Lem F.15; purification, Lem F.16
     """
-    d, push = float(points.d), tau * _length(net.alpha, net.beta, points.d, p)
-    listed, rest, _ = _seen(net, points)
+    require_one_class(net, WHAT)
+    d, push = float(points.d), tau * length(net.alpha, net.beta, points.d, p)
+    listed, rest, _ = seen(net, points)
     still = ndtr((listed - net.threshold) / net.sigma_rho)
     gate = ndtr((listed + push - net.threshold) / net.sigma_rho)
     rest_gate = ndtr((rest + push - net.threshold) / net.sigma_rho)

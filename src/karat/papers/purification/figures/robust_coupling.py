@@ -23,14 +23,13 @@ PANELS: tuple[tuple[str, Value, Formula], ...] = (
 
 
 def draw_coupling(runs: Runs[CouplingConfig, CouplingResult]) -> list[Picture]:
-    """Measured over bound, radius by radius."""
+    """Measured over bound, world by world."""
     if not runs:
         return []
     figure, axes = new_figure(len(PANELS), width=3.0, height=2.9)
     for ax, (title, value, formula) in zip(axes, PANELS, strict=True):
-        for index, (below, group) in enumerate(sorted(grouped(runs, _below).items(), reverse=True)):
+        for index, (label, group) in enumerate(grouped(runs, _world).items()):
             d, table = pivot(group, lambda run: run.config.d, _reading(value, formula))
-            label = "radius below the threshold" if below else "radius above it"
             curve_with_band(ax, d.tolist(), table.tolist(), label, index=index)
         ax.axhline(1, color=INK, linestyle=":", linewidth=1)
         ax.set_xscale("log")
@@ -39,7 +38,8 @@ def draw_coupling(runs: Runs[CouplingConfig, CouplingResult]) -> list[Picture]:
         finish(ax, x="dimension d", y=y, title=title, legend=ax is axes[-1])
     norm = "l2" if runs[0].config.p == 2 else "l_inf"
     caption = (
-        f"Adversarial training in {norm} from pure features, at the worse of its first and its last iterate: "
+        f"Adversarial training in {norm} from pure features, at the worse of its first and its last iterate, "
+        "and pure features themselves where small codes lie at the threshold: "
         "what freezing the gates changes, what the pure parts leave out, and how far one unit of step length "
         "moves a neuron (what some perturbation reaches, and a bound for all). A bound with one hidden "
         "constant is a curve that does not rise; the lemmas on gates speak of radii below the threshold only."
@@ -47,8 +47,12 @@ def draw_coupling(runs: Runs[CouplingConfig, CouplingResult]) -> list[Picture]:
     return [Picture(f"Robust coupling in {norm}, measured over bound", caption, figure)]
 
 
-def _below(run: CouplingRun) -> bool:
-    return run.config.tau < run.config.threshold
+def _world(run: CouplingRun) -> str:
+    if run.config.tau >= run.config.threshold:
+        return "radius above the threshold"
+    if run.config.clean_steps:
+        return "trained nets"
+    return "with dense parts" if run.config.mixture else "pure features"
 
 
 def _reading(value: Value, formula: Formula) -> Callable[[CouplingRun], float]:
