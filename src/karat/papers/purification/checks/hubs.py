@@ -7,8 +7,8 @@ from karat.papers.purification.checks.readings import average
 from karat.papers.purification.experiments.hubs import HUBS, PLANTED, HubsConfig, HubsResult
 from karat.study.check import Check
 from karat.study.control import Control
-from karat.study.finding import SHARE, Finding
-from karat.study.judging import Undecided, bound, every_setting, noted
+from karat.study.finding import Finding
+from karat.study.judging import Undecided, every_setting, noted, share_of_points
 from karat.study.run import Run, examples
 
 AWAKE = 0.25
@@ -35,7 +35,10 @@ def _outgrows(runs: HubRuns) -> Finding:
     )
     return noted(
         every_setting(
-            runs, lambda cells: bound([_right(run.result) for run in cells], "at least", 0.75, SHARE)
+            runs,
+            lambda cells: share_of_points(
+                [_right(run.result) for run in cells], len(cells[0].result.planted), "at least", 0.75
+            ),
         ),
         f"Predicted ratios {min(ratios):.3f} to {max(ratios):.3f}. Rows planted at "
         f"{', '.join(f'{size:g}' for size in PLANTED)} of it wake in the end on {small:.2f} of the inputs if "

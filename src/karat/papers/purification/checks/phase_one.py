@@ -90,7 +90,7 @@ _LOW_THRESHOLDS = Control(
     name="low thresholds",
     removes="structure",
     settings={"threshold": 0.01},
-    cheap=CHEAP,
+    cheap={**CHEAP, "stretch": 2.0},  # b has far to go from there
     why="With hardly a threshold every neuron is awake on every input, and all coordinates grow alike.",
 )
 _COIN = Control(

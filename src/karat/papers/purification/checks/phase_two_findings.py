@@ -229,12 +229,12 @@ def matched(every: PhaseTwoRuns) -> Finding:
     Args:
         every: runs over d.
     """
-    rare = Unit("probability", 0.0, 1.0)
+    rare = Unit("logarithm of a probability", high=0.0)
     d, table = _over_d(every, lambda run: -run.result.unmatched / math.log(run.config.d) ** 2)
     return all_of(
         every_setting(
             every,
-            lambda cells: bound([math.exp(run.result.unmatched) for run in cells], "at most", SMALL, rare),
+            lambda cells: bound([run.result.unmatched for run in cells], "at most", math.log(SMALL), rare),
         ),
         one_constant(d, table, "at least", SPARSITY),
     )

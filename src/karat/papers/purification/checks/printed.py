@@ -8,8 +8,9 @@ from karat.papers.purification.experiments.odd_net_config import OddNetConfig
 from karat.papers.purification.experiments.printed import PIECES, PRINTED, PrintedResult
 from karat.study.check import Check
 from karat.study.control import Control
-from karat.study.finding import RATIO, SHARE, Finding
-from karat.study.judging import Undecided, all_of, bound, every_setting, exact_bound, noted
+from karat.study.finding import RATIO, Finding
+from karat.study.judging import Undecided, all_of, every_setting, exact_bound, noted, share_of_points
+from karat.study.judging.common import Side
 from karat.study.run import Run, examples
 
 ASLEEP = 0.02
@@ -44,15 +45,8 @@ def _falls_asleep(every: Sequence[PrintedRun]) -> Finding:
     shares = {kind: average([run.result.live for run in runs if _name(run.config) == kind]) for kind in kinds}
     return noted(
         all_of(
-            every_setting(
-                together, lambda cells: bound([run.result.live for run in cells], "at most", ASLEEP, SHARE)
-            ),
-            *(
-                bound(
-                    [run.result.live for run in apart if _name(run.config) == kind], "at least", ASLEEP, SHARE
-                )
-                for kind in sorted({_name(run.config) for run in apart})
-            ),
+            every_setting(together, lambda cells: _live(cells, "at most")),
+            every_setting(apart, lambda cells: _live(cells, "at least")),
             exact_bound(
                 [run.result.decay / run.result.survivable for run in together],
                 "at least",
@@ -66,6 +60,11 @@ def _falls_asleep(every: Sequence[PrintedRun]) -> Finding:
         + f". lambda d = {together[0].result.decay:.2f}; at the last threshold a winner survives "
         f"{together[0].result.survivable:.2f} at most.",
     )
+
+
+def _live(runs: Sequence[PrintedRun], side: Side) -> Finding:
+    """The share of neurons that are live, in nets of one setting."""
+    return share_of_points([run.result.live for run in runs], runs[0].config.m, side, ASLEEP)
 
 
 def _pieces(together: float, apart: float) -> list[tuple[OddNetConfig, PrintedResult]]:

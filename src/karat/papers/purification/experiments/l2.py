@@ -204,10 +204,10 @@ L2 = Experiment(
             cell_seconds=0.8,
         ),
         "quick": Preset(
-            config=replace(RANDOM_START, batch=1024, n_attack=250),
-            points=({"d": 100, "k": 20}, {"d": 200, "k": 14}),
+            config=replace(RANDOM_START, batch=1024, n_attack=250, pgd_steps=20),
+            points=({"d": 100, "k": 20, "batch": 512}, {"d": 200, "k": 14}),
             seeds=5,
-            cell_seconds=8.5,
+            cell_seconds=6,
         ),
         "full": Preset(
             config=replace(RANDOM_START, n_certify=100, certify_domains=500),

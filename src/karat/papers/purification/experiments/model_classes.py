@@ -274,14 +274,14 @@ MODEL_CLASSES = Experiment(
             cell_seconds=2,
         ),
         "quick": Preset(
-            config=replace(BASE, model_steps=150, model_batch=256, n_attack=200),
+            config=replace(BASE, model_steps=90, model_batch=256, n_attack=120),
             points=(
                 {"d": 25, "k": 4, "batch": 256},
                 {"d": 50, "k": 7, "batch": 256},
                 {"d": 100, "k": 9, "batch": 512},
             ),
             seeds=3,
-            cell_seconds=4,
+            cell_seconds=3,
         ),
         "full": Preset(
             config=replace(BASE, model_steps=1000, inner=5, n_attack=1000),

@@ -53,7 +53,7 @@ PHASE_ONE = Experiment(
             cell_seconds=0.3,
         ),
         "quick": Preset(
-            config=PhaseConfig(d=100_000, k=41, stretch=1.3),
+            config=PhaseConfig(d=100_000, k=41, stretch=1.3, n=350),
             points=(
                 {"d": 100_000, "k": 41},
                 {"d": 300_000, "k": 58},
