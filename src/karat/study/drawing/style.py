@@ -6,7 +6,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.figure import Figure
-from matplotlib.ticker import FixedLocator, LogLocator, NullFormatter
+from matplotlib.ticker import FixedLocator, LogLocator, NullFormatter, ScalarFormatter
 from scipy import stats
 
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
@@ -51,6 +51,9 @@ def finish(ax: Axes, *, x: str, y: str, title: str = "", legend: bool = True) ->
     for axis, limits in ((ax.xaxis, ax.get_xlim()), (ax.yaxis, ax.get_ylim())):
         if axis.get_scale() == "log" and not isinstance(axis.get_major_locator(), FixedLocator):
             _label_decades(axis, *limits)
+        formatter = axis.get_major_formatter()
+        if isinstance(formatter, ScalarFormatter):
+            formatter.set_useOffset(False)  # 0.999999, not 1e-6 + 9.99999e-1
     if legend and ax.get_legend_handles_labels()[0]:
         # A pale ground, so that names stay readable where curves pass below them.
         ax.legend(fontsize=8, framealpha=0.6, edgecolor="none")

@@ -22,20 +22,24 @@ PANELS: tuple[tuple[str, Value, Formula], ...] = (
 )
 
 
+WORLDS = ("trained nets", "pure features", "with dense parts", "radius above the threshold")
+
+
 def draw_coupling(runs: Runs[CouplingConfig, CouplingResult]) -> list[Picture]:
     """Measured over bound, world by world."""
     if not runs:
         return []
     figure, axes = new_figure(len(PANELS), width=3.0, height=2.9)
     for ax, (title, value, formula) in zip(axes, PANELS, strict=True):
-        for index, (label, group) in enumerate(grouped(runs, _world).items()):
+        for world, group in sorted(grouped(runs, _world).items()):
             d, table = pivot(group, lambda run: run.config.d, _reading(value, formula))
-            curve_with_band(ax, d.tolist(), table.tolist(), label, index=index)
+            curve_with_band(ax, d.tolist(), table.tolist(), WORLDS[world], index=world)
         ax.axhline(1, color=INK, linestyle=":", linewidth=1)
         ax.set_xscale("log")
         ax.set_yscale("log")
         y = "measured / bound" if ax is axes[0] else ""
-        finish(ax, x="dimension d", y=y, title=title, legend=ax is axes[-1])
+        finish(ax, x="dimension d", y=y, title=title, legend=False)
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4, frameon=False)
     norm = "l2" if runs[0].config.p == 2 else "l_inf"
     caption = (
         f"Adversarial training in {norm} from pure features, at the worse of its first and its last iterate, "
@@ -47,12 +51,13 @@ def draw_coupling(runs: Runs[CouplingConfig, CouplingResult]) -> list[Picture]:
     return [Picture(f"Robust coupling in {norm}, measured over bound", caption, figure)]
 
 
-def _world(run: CouplingRun) -> str:
+def _world(run: CouplingRun) -> int:
+    """Which of the worlds it is."""
     if run.config.tau >= run.config.threshold:
-        return "radius above the threshold"
+        return 3
     if run.config.clean_steps:
-        return "trained nets"
-    return "with dense parts" if run.config.mixture else "pure features"
+        return 0
+    return 2 if run.config.mixture else 1
 
 
 def _reading(value: Value, formula: Formula) -> Callable[[CouplingRun], float]:
