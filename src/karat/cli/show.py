@@ -30,6 +30,8 @@ def show(claim_id: ClaimId, store: StorePath = None, json: Json = False) -> None
         print_json(statement | (check or unchecked) | {"claim": claim})
         return
     pairs = _statement_lines(statement)
+    if statement["status"] == "executable" and not check:
+        pairs.append(("check", "cannot be loaded: its package is broken"))
     if check:
         pairs += _check_lines(check) + _verdict_lines(claim)
         pairs.append(("to check it", f"karat check {claim_id}"))
