@@ -29,7 +29,7 @@ from karat.study.grid import read_axis
 from karat.study.plan import plan_claim
 from karat.study.record import Record
 from karat.study.regime import Regime, find_regime
-from karat.study.registry import find_experiment, get_statement
+from karat.study.registry import broken_reason, find_experiment, get_statement
 
 
 def run(
@@ -189,7 +189,8 @@ def checked_claim(claim_id: str) -> Check:
     get_statement(claim_id)
     test = study.CHECKS.get(claim_id)
     if test is None:
-        raise ValueError(f"`{claim_id}` is stated but has no check: its hypotheses are not written down yet.")
+        only_stated = f"`{claim_id}` is stated but has no check: its hypotheses are not written down yet."
+        raise ValueError(broken_reason(claim_id) or only_stated)
     return test
 
 

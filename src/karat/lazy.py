@@ -1,4 +1,8 @@
-"""Packages whose names are loaded when first used; the names stand in the imports for type checkers."""
+"""Packages whose names are loaded when first used; the names stand in the imports for type checkers.
+
+Not `lazy_loader`: it reads the names from a second list, strings or a `.pyi` stub of relative imports, while
+here type checkers, the loader and the source hash of records (`study/source.py`) read the same lines.
+"""
 
 import ast
 import importlib

@@ -1,5 +1,7 @@
 import pytest
 
+from karat.cli.catalogue import check_facts
+from karat.cli.show import _check_lines
 from karat.study.registry import CHECKS, PAPERS, STATEMENTS
 from karat.version import __version__
 
@@ -77,6 +79,17 @@ def test_a_claim_that_ran_is_shown_with_its_verdict(karat):
     claim = karat("show", "purification.claimG.7", "--json").json["claim"]
     assert (claim["verdict"], claim["survives_holm"], claim["settling"]) == ("holds", True, None)
     assert "stands at 95 % when all are taken together (Holm)" in karat("show", "purification.claimG.7").out
+
+
+def test_margins_are_those_of_the_run_once_there_is_one():
+    facts = check_facts("purification.lemC.18")
+    steps = [
+        "equal: mean within 0.5 of 0 (why)",
+        "curve: at all 2 points at once, within 1 (why) the prediction",
+    ]
+    shown = [text for name, text in _check_lines(facts, {"trace": steps}) if name == "rule"]
+    assert shown == [steps[0], "curve: at all points at once, within 1 (why) the prediction"]
+    assert [text for name, text in _check_lines(facts, None) if name == "rule"] == facts["margins"]
 
 
 def test_an_open_verdict_names_the_command_that_would_settle_it(karat):

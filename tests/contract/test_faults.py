@@ -83,6 +83,12 @@ CHECK = Check(
 )
 
 
+def reading(check, experiments):
+    """The check, with the experiment that stands in the place of SOUND."""
+    changed = [one for one in experiments if one.name == SOUND.name and check.experiment is SOUND]
+    return replace(check, experiment=changed[0]) if changed else check
+
+
 @pytest.fixture
 def judge(monkeypatch):
     """Faults of a package with these experiments and checks, which is forgotten afterwards."""
@@ -102,7 +108,7 @@ def judge(monkeypatch):
         )
         vars(paper).update(
             experiments={one.name: one for one in experiments},
-            checks={one.claim_id: one for one in checks},
+            checks={one.claim_id: reading(one, experiments) for one in checks},
             figures={},
             tables={},
         )
@@ -156,6 +162,21 @@ def test_missing_presets_are_found(judge):
 def test_checks_of_nothing_and_from_nowhere_are_found(judge):
     lost = [replace(CHECK, claim_id="toy.thm9"), replace(CHECK, experiment=replace(SOUND, name="toy.none"))]
     assert judge(SOUND, checks=lost) == [("violation", "missing statement"), ("violation", "experiment name")]
+
+
+def test_a_check_of_another_experiment_than_its_name_finds_is_found(judge):
+    other = replace(CHECK, experiment=replace(SOUND, title="How small?"))
+    assert judge(SOUND, checks=[other]) == [("violation", "experiment name")]
+    beside = replace(CHECK, beside=(replace(SOUND, title="How small?"),))
+    assert judge(SOUND, checks=[beside]) == [("violation", "experiment name")]
+
+
+def test_an_experiment_with_the_name_of_anothers_is_found_and_the_other_is_not_run(judge):
+    borrowed = replace(SOUND, name="benign.fig1")
+    assert judge(borrowed, checks=[replace(CHECK, experiment=borrowed)]) == [
+        ("violation", "experiment name"),
+        ("violation", "experiment name"),
+    ]
 
 
 def test_names_that_are_not_the_papers_own_are_found(judge):

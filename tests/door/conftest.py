@@ -101,6 +101,20 @@ def site(tmp_path):
     return Site(tmp_path / "site")
 
 
+@pytest.fixture(scope="session")
+def install():
+    """Build a package and put it into a folder with pip, without a network."""
+
+    def call(project, folder):
+        choices = ("-q", "--no-deps", "--no-build-isolation", "--no-index", "--target")
+        command = [sys.executable, "-m", "pip", "install", *choices, folder, project]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=600)
+        assert done.returncode == 0, done.stderr
+        return folder
+
+    return call
+
+
 @pytest.fixture
 def karat(tmp_path, monkeypatch, capsys):
     """Run a command in an empty folder, in this process."""

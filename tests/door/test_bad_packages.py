@@ -2,6 +2,8 @@
 
 import pytest
 
+from karat.study.registry import coverage
+
 GOOD = "from karat.study.paper import Paper\nfrom karat.study.statement import tabulate\n"
 
 
@@ -37,6 +39,18 @@ BAD = {
         paper("odd", "a/b | Thm 1 | 0 | upper\\n  A thing."),
         "the statement 'odd.a/b' must have an id",
     ),
+    "no_header": (
+        paper("no_header", "thm1\\n  A thing."),
+        "it cannot be imported (ValueError: a statement of `no_header` begins with an unindented `item | ",
+    ),
+    "no_line": (
+        paper("no_line", "thm1 | Thm 1 | p. 3 | upper\\n  A thing."),
+        "it cannot be imported (ValueError: a statement of `no_line` begins with an unindented `item | ",
+    ),
+    "indented": (
+        paper("indented", "  thm1 | Thm 1 | 0 | upper\\n  A thing."),
+        "it cannot be imported (ValueError: a statement of `indented` begins with an unindented `item | ",
+    ),
 }
 ROOMS = {
     "unstated": (
@@ -61,7 +75,27 @@ ROOMS = {
     "late": (
         "experiments",
         lambda text: "import nothing_of_this_name\n" + text,
-        "its experiments cannot be ",
+        "its experiments cannot be loaded (ModuleNotFoundError: ",
+    ),
+    "double": (
+        "experiments",
+        lambda text: (
+            text + 'OTHER = Experiment(name="double.noise", title="T", paper="double", presets={}, run=run)'
+        ),
+        "its experiments cannot be loaded (ValueError: two experiments of the paper `double` are named ",
+    ),
+    "alien": (
+        "experiments",
+        lambda text: text.replace("alien.noise", "benign.fig1"),
+        "the experiment `benign.fig1` must have a name `alien.ITEM`.",
+    ),
+    "borrowed": (
+        "checks",
+        lambda text: (
+            "from dataclasses import replace\n"
+            + text.replace("experiment=NOISE", 'experiment=replace(NOISE, name="benign.fig1")')
+        ),
+        "its check of `borrowed.thm1` needs an experiment `benign.fig1`, whose name belongs to another one.",
     ),
 }
 
@@ -106,16 +140,36 @@ def test_packages_with_broken_rooms_are_named_and_the_others_are_judged(site):
     assert done.returncode == 0, done.stderr
     said = lines(done)
     for name, (_, _, reason) in ROOMS.items():
-        assert any(line.startswith(reason) for line in said[name]), said
+        (line,) = said[name]
+        assert line.startswith(reason)
     assert "mine" not in said
     papers = site.karat("papers")
     assert {"unstated", "foreign", "syntax"} <= set(lines(papers))  # seen without importing anything
-    assert "28 of 31" in papers.stdout  # of benign, which the check of somebody else does not change
+    own = coverage()["benign"]  # which the check of somebody else does not change
+    (row,) = [line for line in papers.stdout.splitlines() if line.startswith("benign\t")]
+    assert row.endswith(f"\t{own.executable} of {own.total}")
     assert site.karat("contract", "foreign").returncode == 1
     assert site.karat("report", "--out", "page").returncode == 0
     contract = site.karat("contract", "unstated")
     assert contract.returncode == 1
     assert "unstated.thm9\tviolation\tmissing statement" in contract.stdout
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["alien", "borrowed", "late"])
+def test_a_check_whose_experiment_is_broken_is_not_run(site, name):
+    file, change, reason = ROOMS[name]
+    home = site.package(name)
+    (home / f"{file}.py").write_text(change((home / f"{file}.py").read_text()))
+    done = site.karat("check", f"{name}.thm1", "--scale", "tiny", "--workers", "0")
+    assert done.returncode == 2
+    broken, refused = done.stderr.splitlines()
+    assert reason in broken
+    assert refused == f"karat: `{name}.thm1` cannot be run: the paper package `{name}` is broken."
+    assert "check      cannot be loaded: its package is broken" in site.karat("show", f"{name}.thm1").stdout
+    contract = site.karat("contract", name)
+    assert contract.returncode == 1
+    assert reason.removeprefix(f"its check of `{name}.thm1` ") in contract.stdout
 
 
 def test_without_other_packages_nothing_is_said(site):

@@ -1,6 +1,7 @@
 """The example paper outside karat works everywhere a paper of karat does, its workers included."""
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -17,13 +18,22 @@ if __name__ == "__main__":
 """
 
 
+@pytest.fixture(scope="module")
+def lib(tmp_path_factory, install):
+    """A folder into which the example was installed as its pyproject.toml says."""
+    folder = tmp_path_factory.mktemp("example")
+    built = shutil.ignore_patterns("build", "*.egg-info", "__pycache__")
+    shutil.copytree(EXAMPLE, folder / "project", ignore=built)  # pip builds beside the source
+    return install(folder / "project", folder / "lib")
+
+
 @pytest.fixture
-def example(site):
-    site.register("karat_tsipras2019")
-    site.paths.append(EXAMPLE / "src")
+def example(site, lib):
+    site.paths.append(lib)
     return site
 
 
+@pytest.mark.slow
 def test_it_is_listed(example):
     papers = {paper["key"]: paper for paper in json.loads(example.karat("papers", "--json").stdout)}
     assert list(papers)[-1] == "tsipras2019"

@@ -4,16 +4,13 @@ import pytest
 
 
 @pytest.mark.slow
-def test_a_new_package_is_listed_checked_and_keeps_the_contract(site):
+def test_a_new_package_is_listed_checked_and_keeps_the_contract(site, install):
     done = site.karat("new-paper", "my-paper")
     assert (done.returncode, done.stderr) == (0, "")
     home = site.folder / "karat-my-paper"
     assert 'my-paper = "karat_my_paper"' in (home / "pyproject.toml").read_text()
     assert "karat check my-paper.thm1 --scale tiny" in (home / "README.md").read_text()
-    install = ("-m", "pip", "install", "-q", "--no-deps", "--no-build-isolation", "--no-index", "--target")
-    installed = site.python(*install, site.folder / "lib", home)
-    assert installed.returncode == 0, installed.stderr
-    site.paths.append(site.folder / "lib")
+    site.paths.append(install(home, site.folder / "lib"))
     assert "my-paper\tThe title" in site.karat("papers").stdout
     checked = site.karat("check", "my-paper.thm1", "--scale", "tiny", "--workers", "0")
     assert "verdict    holds" in checked.stdout, checked.stderr

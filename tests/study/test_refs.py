@@ -5,9 +5,9 @@ import re
 from pathlib import Path
 
 import pytest
+from references import resolve_ref
 
 import karat
-from karat.study.references import resolve_ref
 
 ROOT = Path(karat.__file__).parent
 

@@ -3,10 +3,10 @@
 import re
 
 import pytest
+from references import resolve_ref
 
 from karat.study.listing import listed_checks
 from karat.study.paper import Paper
-from karat.study.references import resolve_ref
 from karat.study.registry import CHECKS, PAPERS, STATEMENTS, coverage, get_statement
 from karat.study.statement import KINDS, tabulate
 

@@ -44,12 +44,6 @@ class Certificate:
         """Number of samples of one status."""
         return self.status.count(status)
 
-    @property
-    def error_bracket(self) -> tuple[float, float]:
-        """Robust error of these samples: share broken, and share not proven robust."""
-        n = max(1, len(self))
-        return self.count("broken") / n, 1 - self.count("robust") / n
-
     def mask(self, status: Status) -> Tensor:
         """(n,) booleans: which samples have this status."""
         return torch.tensor([sample_status == status for sample_status in self.status])

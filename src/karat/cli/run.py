@@ -134,14 +134,14 @@ def check(
         statement = study.get_statement(claim_id)
     from karat.lab import run_cells
     from karat.study.plan import plan_claim  # after a wrong name was refused: behind it stands torch
+    from karat.study.registry import broken_reason
     from karat.study.settling import settling
 
     chosen = engine_named(engine, scheduler, workers, cell_limit)
     claim_check = study.CHECKS.get(claim_id)
     if claim_check is None:
-        raise Failure(
-            f"`{claim_id}` is stated but cannot be run yet; `karat claims` shows what can.", BAD_INPUT
-        )
+        only_stated = f"`{claim_id}` is stated but cannot be run yet; `karat claims` shows what can."
+        raise Failure(broken_reason(claim_id) or only_stated, BAD_INPUT)
     question = experiment_named(claim_check.name)
     with bad_input():
         plan = plan_claim(claim_check, scale, seeds, overrides(question, settings, device))

@@ -1,4 +1,8 @@
-"""The command `show`: everything that is known of one claim."""
+"""The command `show`: everything that is known of one claim.
+
+Hypotheses, controls and code of a check need its paper, and with it torch; statement and relations do not.
+All is printed together, so after a change of the source the first `show` takes seconds, the next ones do not.
+"""
 
 from pathlib import Path
 from typing import Any
@@ -9,6 +13,7 @@ from karat.cli.errors import bad_input
 from karat.cli.options import ClaimId, Json, StorePath
 from karat.cli.output import print_json, print_pairs, with_ends
 from karat.core.texts import number
+from karat.study.trace import margins
 
 Pairs = list[tuple[str, str]]
 
@@ -30,8 +35,10 @@ def show(claim_id: ClaimId, store: StorePath = None, json: Json = False) -> None
         print_json(statement | (check or unchecked) | {"claim": claim})
         return
     pairs = _statement_lines(statement)
+    if statement["status"] == "executable" and not check:
+        pairs.append(("check", "cannot be loaded: its package is broken"))
     if check:
-        pairs += _check_lines(check) + _verdict_lines(claim)
+        pairs += _check_lines(check, claim) + _verdict_lines(claim)
         pairs.append(("to check it", f"karat check {claim_id}"))
     print_pairs(pairs)
 
@@ -68,12 +75,14 @@ def _statement_lines(facts: dict[str, Any]) -> Pairs:
     ]
 
 
-def _check_lines(facts: dict[str, Any]) -> Pairs:
+def _check_lines(facts: dict[str, Any], claim: dict[str, Any] | None) -> Pairs:
+    # A margin may depend on the settings: those of the check's examples stand in until something has run.
+    steps = margins(claim["trace"]) if claim and claim["trace"] else facts["margins"]
     pairs = [
         ("reported", number(facts["reported"])),
         ("reading", facts["reading"]),
         ("judged by", ", ".join(facts["rules"])),
-        *(("rule", step) for step in facts["margins"]),
+        *(("rule", step) for step in steps),
         ("hypotheses", f"at the settings of scale {facts['ledger_scale']}:" if facts["ledger"] else "none"),
         *((entry["status"], _hypothesis(entry)) for entry in facts["ledger"]),
         *(("control", _control(control)) for control in facts["controls"]),

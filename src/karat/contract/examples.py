@@ -30,7 +30,7 @@ def example_faults(check: Check, statement: Statement | None) -> Iterator[Fault]
     ):
         if not runs:
             yield fault(
-                "examples", f"it has no `{name}` runs, so nothing shows that it can say `{expected}`."
+                "examples", f"it has no `{name}` runs, so nothing shows that it can say `{expected[0]}`."
             )
             continue
         verdict, finding = judge_example(check, runs)

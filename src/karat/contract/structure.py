@@ -9,7 +9,7 @@ from karat.study.check import Check, no_conditions
 from karat.study.experiment import SCALES, Experiment, cells
 from karat.study.outside import FAULTS, check_fault, experiment_fault, paper_faults, sentence
 from karat.study.paper import Paper
-from karat.study.registry import EXPERIMENTS, PAPERS, STATEMENTS, is_built_in
+from karat.study.registry import EXPERIMENTS, PAPERS, STATEMENTS, is_built_in, missing_experiment
 
 _THEOREM = re.compile(r", (Thm|Theorem|Lem|Lemma|Cor|Prop)\b")
 
@@ -54,8 +54,10 @@ def _experiment_faults(paper: Paper, name: str, experiment: Experiment) -> Itera
     if experiment.paper not in PAPERS:  # it may be another one, whose statement is asked in this setting
         reason = f"its paper is `{experiment.paper}`, which there is not."
         yield Fault(subject=name, rule="experiment name", reason=reason)
-    if name not in EXPERIMENTS:
-        yield Fault(subject=name, rule="experiment name", reason=experiment_fault(paper, name) or "")
+    missing = missing_experiment(experiment)
+    if missing:
+        reason = experiment_fault(paper, name) or f"its package holds {missing}."
+        yield Fault(subject=name, rule="experiment name", reason=reason)
     for scale in SCALES:
         if scale not in experiment.presets:
             yield Fault(subject=name, rule="presets", reason=f"it has no preset `{scale}`.")
@@ -72,14 +74,14 @@ def _check_faults(paper: Paper) -> Iterator[Fault]:
         reason = check_fault(paper, claim_id)
         if reason and not (is_built_in(paper.key) and claim_id in stated):
             yield Fault(subject=claim_id, rule="missing statement", reason=reason)
-        for name in check.names:
-            if name not in EXPERIMENTS:
-                reason = f"it needs an experiment `{name}`; there is none."
-                yield Fault(subject=claim_id, rule="experiment name", reason=reason)
+        for experiment in (check.experiment, *check.beside):
+            missing = missing_experiment(experiment)
+            if missing:
+                yield Fault(subject=claim_id, rule="experiment name", reason=f"it needs {missing}.")
                 continue
             for scale in check.scales:
-                if scale not in EXPERIMENTS[name].presets:
-                    reason = f"it needs the scale `{scale}` of `{name}`."
+                if scale not in experiment.presets:
+                    reason = f"it needs the scale `{scale}` of `{experiment.name}`."
                     yield Fault(subject=claim_id, rule="presets", reason=reason)
         yield from example_faults(check, next((one for one in STATEMENTS if one.id == claim_id), None))
         yield from _hypothesis_faults(check)

@@ -117,25 +117,6 @@ def require_settings(config: Any, *, infinite: Collection[str] = ()) -> None:
                 )
 
 
-def require_share(value: Any, name: str, owner: str) -> float:
-    """Return `value` as a float if it lies strictly between 0 and 1.
-
-    Args:
-        value: what was given.
-        name: of the argument, for the message.
-        owner: of the argument, for the message.
-
-    >>> require_share(1, "p_fail", "Config")
-    Traceback (most recent call last):
-    ...
-    ValueError: `p_fail` of `Config` must lie strictly between 0 and 1, got 1.
-    """
-    number = require_number(value, name, owner)
-    if not 0 < number < 1:
-        raise ValueError(f"`{name}` of `{owner}` must lie strictly between 0 and 1, got {value}.")
-    return number
-
-
 def require_even(value: Any, name: str, owner: str) -> int:
     """Return the number of neurons as an int if it is even and at least 2.
 

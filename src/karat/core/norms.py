@@ -87,22 +87,3 @@ def two_inf_norm(W: Tensor) -> Tensor:
     """
     require_shape(W, "W", (None, None))
     return norm(W, 2).max()
-
-
-def operator_norm(M: Tensor, p: float) -> float:
-    r"""The gain of a matrix, :math:`\max_{z \ne 0} \|M z\|_p / \|z\|_p`.
-
-    It is the largest absolute column sum for p = 1, the largest singular value for p = 2 and the largest
-    absolute row sum for p = inf.
-
-    Reading: the paper writes :math:`\|M\|_\infty` and :math:`\|M\|_1` for three different sums without
-        absolute values; the proofs need p = inf where :math:`\|M w^*\|_\infty` is bounded and p = 1 where
-        :math:`\|M z\|_1` is.
-
-    >>> operator_norm(torch.tensor([[1.0, -2.0], [0.0, 4.0]]), math.inf)
-    4.0
-
-    Ref: purification, Thm E.1; purification, Lemma F.16
-    """
-    require_shape(M, "M", (None, None))
-    return float(torch.linalg.matrix_norm(M, exponent(p)))

@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING
 from karat.lazy import attach
 
 if TYPE_CHECKING:
-    from karat.data.by_name import DATA_MODELS
     from karat.data.cluster_law import ClusterLaw, admissible, overlap
     from karat.data.clusters import CLUSTERS, Gaussian, Quartic, TruncatedGaussian
     from karat.data.dictionaries import (
@@ -40,7 +39,6 @@ else:
 
 __all__ = [
     "CLUSTERS",
-    "DATA_MODELS",
     "DICTIONARIES",
     "FLIPS",
     "MULTI_SCALE",

@@ -127,12 +127,3 @@ def feature_coverage(mixture: DenseMixture, share: float = 0.5) -> float:
     level = share * mixture.alpha.max()
     signed = mixture.coefficients * mixture.w_star.sign()
     return float(((signed >= level) & mixture.own).any(dim=0).double().mean())
-
-
-def densest_neurons(mixture: DenseMixture, count: int) -> Tensor:
-    """Indices of the neurons with the most own features, the hubs; ties go to the longer dense part."""
-    # The second term is below 1, so it only decides between equal counts.
-    size = mixture.own_count + mixture.dense_norm / (1 + mixture.dense_norm)
-    # Neurons that never grew lean on everything and on nothing: they are no hubs.
-    size = size.masked_fill(mixture.alpha < 0.1 * mixture.alpha.max(), -1.0)
-    return size.argsort(descending=True)[:count]

@@ -40,7 +40,7 @@ def _files(module: str) -> Iterator[Path]:
 def _calls(paper: Paper) -> Iterator[ast.Call]:
     """The calls below CHECKS."""
     for file in _files(f"{paper.package}.checks"):
-        for node in ast.walk(_checks(ast.parse(file.read_bytes()))):
+        for node in ast.walk(_checks(ast.parse(file.read_bytes(), str(file)))):
             if isinstance(node, ast.Call):
                 yield node
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import cache
 from importlib.util import find_spec
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, overload
 
 from karat.study.listing import listed_checks, unknown_checks
@@ -35,6 +36,9 @@ if TYPE_CHECKING:
 
 Entry = TypeVar("Entry")
 Room = Literal["experiments", "checks", "figures", "tables"]
+
+_NOTHING: Mapping[str, Any] = MappingProxyType({})
+"""The entries of a room that cannot be loaded."""
 
 
 @cache
@@ -133,11 +137,13 @@ def _room(key: str, room: Room) -> Mapping[str, Any]:
     paper = PAPERS[key]
     if key in _built_in():
         return getattr(paper, room)
+    if room != "experiments" and _room(key, "experiments") is _NOTHING:
+        return _NOTHING  # the other rooms read its experiments: they would only say the same again
     try:
         entries: Mapping[str, Any] = getattr(paper, room)
     except FAULTS as error:
         _note(paper, f"its {room} cannot be loaded ({sentence(error)}).")
-        return {}
+        return _NOTHING
     faults = {name: _fault(paper, room, name, entry) for name, entry in entries.items()}
     for fault in filter(None, faults.values()):
         _note(paper, fault)
@@ -146,17 +152,36 @@ def _room(key: str, room: Room) -> Mapping[str, Any]:
 
 def _fault(paper: Paper, room: Room, name: str, entry: Any) -> str | None:
     if room == "checks":
-        return check_fault(paper, name) or _unrunnable(entry)
+        return check_fault(paper, name) or _unrunnable(paper, entry)
     return experiment_fault(paper, name) if room == "experiments" else None
 
 
-def _unrunnable(check: "Check") -> str | None:
+def _unrunnable(paper: Paper, check: "Check") -> str | None:
     """Say which experiment or scale of a check there is not, or nothing."""
-    if check.name not in EXPERIMENTS:
-        return f"its check of `{check.claim_id}` needs the experiment `{check.name}`, which there is not."
-    scales = [scale for scale in check.scales if scale not in EXPERIMENTS[check.name].presets]
+    for experiment in (check.experiment, *check.beside):
+        fault = missing_experiment(experiment)
+        if fault:
+            own = paper.experiments.get(experiment.name) is experiment
+            # In the words with which the experiment itself was left out, so that it is said once.
+            misnamed = experiment_fault(paper, experiment.name) if own else None
+            return misnamed or f"its check of `{check.claim_id}` needs {fault}."
+    scales = [scale for scale in check.scales if scale not in check.experiment.presets]
     if scales:
         return f"its check of `{check.claim_id}` needs the scale `{scales[0]}` of `{check.name}`."
+    return None
+
+
+def missing_experiment(experiment: "Experiment") -> str | None:
+    """Say that an experiment's name finds none, or another one than this, or nothing.
+
+    Args:
+        experiment: that a check, a figure or a package brings along.
+    """
+    found = EXPERIMENTS.get(experiment.name)
+    if found is None:
+        return f"the experiment `{experiment.name}`, which there is not"
+    if found is not experiment:
+        return f"an experiment `{experiment.name}`, whose name belongs to another one"
     return None
 
 
@@ -215,7 +240,7 @@ def executable_ids() -> frozenset[str]:
             for name in unknown_checks(paper, own):
                 _note(paper, check_fault(paper, name) or "")
         except FAULTS as error:
-            _note(paper, f"its checks cannot be read ({sentence(error)}).")
+            _note(paper, f"its checks cannot be loaded ({sentence(error)}).")
     return frozenset(found)
 
 
@@ -250,6 +275,18 @@ def get_statement(claim_id: str) -> Statement:
         hint = f" (did you mean {' or '.join(near)}?)" if near else ""
         raise ValueError(f"there is no claim `{claim_id}`{hint}; `karat claims` lists them.")
     return _by_id()[claim_id]
+
+
+def broken_reason(claim_id: str) -> str | None:
+    """Say that the package behind a claim is broken, as far as it was looked at, or nothing.
+
+    Args:
+        claim_id: of a statement.
+    """
+    package = PAPERS[get_statement(claim_id).paper].package
+    if any(fault.package == package for fault in BROKEN):
+        return f"`{claim_id}` cannot be run: the paper package `{package}` is broken."
+    return None
 
 
 def relations(claim_id: str) -> dict[str, list[str]]:

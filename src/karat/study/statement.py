@@ -42,7 +42,7 @@ class Statement:
         title: one sentence with the formula.
         kind: how the statement is to be judged.
         ref: where it stands, such as "benign, Thm 3.1(3)".
-        line: its line in the paper's text file.
+        line: its line in the paper's text file; 0 without one.
         origin: whether the paper says so, or karat beside it (a variant, a repair, an extension).
         uses: ids of the statements on which its proof rests.
         contradicts: ids of statements that cannot be true together with it.
@@ -86,7 +86,11 @@ def tabulate(paper: str, table: str) -> tuple[Statement, ...]:
 
 
 def _statement(paper: str, header: str, lines: list[str]) -> Statement:
-    item, place, line, kind = (cell.strip() for cell in header.split("|"))
+    cells = [cell.strip() for cell in header.split("|")]
+    if len(cells) != 4 or not cells[2].isdecimal() or header[0].isspace():
+        rule = "begins with an unindented `item | place | line | kind`, where `line` is a whole number"
+        raise ValueError(f"a statement of `{paper}` {rule}; got {header.strip()!r}.")
+    item, place, line, kind = cells
     _require_choice(kind, paper, item, "kind", KINDS)
     marked = {name: text for name, text in map(_mark, lines) if name}
     origin = marked.pop("origin", "paper")
@@ -118,7 +122,7 @@ def _blocks(table: str) -> list[list[str]]:
     """Group the lines: an unindented line opens a block, indented ones continue it."""
     blocks: list[list[str]] = []
     for line in filter(str.strip, table.splitlines()):
-        if line[0].isspace():
+        if line[0].isspace() and blocks:
             blocks[-1].append(line)
         else:
             blocks.append([line])

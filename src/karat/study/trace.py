@@ -19,15 +19,18 @@ def condensed(trace: Iterable[str]) -> list[str]:
 
 
 def margins(trace: Iterable[str]) -> list[str]:
-    """Return the steps that give a reason for their margin, without the sizes that were looked at.
+    """Return the steps that give a reason for their margin, without how many sizes or points were looked at.
 
     Args:
         trace: of a finding.
 
     >>> margins(["rate; exponent over 3 sizes from 8 to 32; equal: mean within 0.25 of 1 (half-way to 1/2)"])
     ['rate; equal: mean within 0.25 of 1 (half-way to 1/2)']
+    >>> margins(["curve: at all 7 points at once, within 0.1 (what one sees) the prediction"])
+    ['curve: at all points at once, within 0.1 (what one sees) the prediction']
     """
     steps = [re.sub(r"; exponent over \d+ sizes from \S+ to [^;]+", "", step) for step in trace]
+    steps = [re.sub(r"\ball \d+ points\b", "all points", step) for step in steps]
     return list(dict.fromkeys(step for step in steps if "(" in step))
 
 

@@ -120,28 +120,6 @@ def fixed_feature_floor(p_o: float, k: int, size: float, weight_norm: float) -> 
     return max(0.0, p_o * (1 - math.sqrt(2 * size) * weight_norm / 2**k))
 
 
-def parseval_floor(p_o: float, D: int, k: int, energy: float, weight_norm: float) -> float:
-    r"""The floor for fixed features by Parseval, sharper than Theorem 2 and free of hidden steps.
-
-    .. math:: p_o \left(1 - B \sqrt{E|\Psi|^2 \big/ \tbinom{D}{k}}\right)
-
-    On the coins the hinge loss is at least :math:`1 - E[y h]`, and :math:`E[y h] \le B |E[y \Psi]|`. Summed
-    over the :math:`\binom{D}{k}` orthonormal parities, :math:`|E[y \Psi]|^2` is at most
-    :math:`E|\Psi|^2 \le N`. So the floor holds for some set A, and on average over a random A.
-
-    Args:
-        p_o: share of coins in the mixture.
-        D: patterns.
-        k: relevant patterns.
-        energy: :math:`E|\Psi|^2`, at most N for features in [-1, 1].
-        weight_norm: :math:`B`.
-
-    Ref: features, Thm 29
-    """
-    require_number(energy, "energy", "parseval_floor", minimum=0)
-    return max(0.0, p_o * (1 - weight_norm * math.sqrt(energy / math.comb(D, k))))
-
-
 def rbf_parity_eigenvalue(D: int, k: int, overlap: float) -> float:
     r"""Eigenvalue of a product kernel on the cube at every parity of k coordinates.
 

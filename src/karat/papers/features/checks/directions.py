@@ -32,7 +32,8 @@ IMPROVED = 0.99
 
 def aligned(runs: Sequence[MethodRun]) -> Finding:
     """Mean cosine to the truth on the side of the output weight after two steps, better than after one."""
-    one, two = ([getattr(run.result, step).cos_mean for run in runs] for step in ("step1", "step2"))
+    one = [run.result.step1.cos_mean for run in runs]
+    two = [run.result.step2.cos_mean for run in runs]
     left = [(1 - b) / (1 - a) if a < 1 else math.nan for a, b in zip(one, two, strict=True)]
     return noted(
         all_of(

@@ -41,7 +41,7 @@ def draw_methods(table: str, runs: Sequence[MethodRun]) -> list[Picture]:
 
 def _axis(table: str, run: MethodRun) -> float:
     """The setting that tells the parts apart, by which they are sorted."""
-    return float(getattr(run.config, VARIED[table])) if table in VARIED else 0.0
+    return VARIED[table][1](run.config) if table in VARIED else 0.0
 
 
 def _numbers(table: str, suffix: str, group: Sequence[MethodRun]) -> Picture:

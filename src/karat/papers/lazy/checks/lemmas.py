@@ -147,9 +147,8 @@ def _certified_steps(cells: Sequence[LemmasRun]) -> str:
     results = [run.result for run in cells]
     certified = sum(result.usable for result in results) / len(results)
     lengths = _mean([result.step_length for result in results])
-    on_ray, in_ball = (
-        _mean([getattr(result, name) for result in results]) for name in ("kappa_on_ray", "kappa")
-    )
+    on_ray = _mean([result.kappa_on_ray for result in results])
+    in_ball = _mean([result.kappa for result in results])
     upper = min(result.kappa_certified for result in results)
     return (
         f"{_where(cells[0].config)}: {certified:.0%} of the samples certified at a median length {lengths}, "

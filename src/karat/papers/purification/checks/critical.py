@@ -39,15 +39,13 @@ def _printed(every: Sequence[CriticalRun]) -> Finding:
 def _odd(every: Sequence[CriticalRun]) -> Finding:
     """Delta over each of the three bounds, the largest of all laws."""
     runs = _with(every, "odd")
-    parts = [
-        exact_bound([getattr(run.result, name) for run in runs], "at most", 1.0, RATIO, FINITE)
-        for name in ("plain", "below", "fine")
-    ]
-    worst = {name: max(getattr(run.result, name) for run in runs) for name in ("plain", "below", "fine")}
+    laws = [run.result for run in runs]
+    bounds = ([law.plain for law in laws], [law.below for law in laws], [law.fine for law in laws])
+    plain, below, fine = (max(ratios) for ratios in bounds)
     return noted(
-        all_of(*parts),
-        f"Largest Delta over the bound: (a) {worst['plain']:.3f}, (b) {worst['below']:.3f}, (c) "
-        f"{worst['fine']:.3f}, over {sum(run.config.cases for run in runs)} laws.",
+        all_of(*(exact_bound(ratios, "at most", 1.0, RATIO, FINITE) for ratios in bounds)),
+        f"Largest Delta over the bound: (a) {plain:.3f}, (b) {below:.3f}, (c) {fine:.3f}, over "
+        f"{sum(run.config.cases for run in runs)} laws.",
     )
 
 

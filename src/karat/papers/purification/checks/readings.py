@@ -35,15 +35,6 @@ def data_conditions(config: OddNetConfig) -> list[Condition]:
     return bounds_hypotheses.of_the_data(config.d, config.k)
 
 
-def algorithm_conditions(config: OddNetConfig) -> list[Condition]:
-    """What the lemmas on single steps ask: data, start and Algorithm 1.
-
-    Args:
-        config: of a run.
-    """
-    return bounds_hypotheses.of_the_algorithm(config.theorem_setting())
-
-
 def lottery_conditions(config: OddNetConfig) -> list[Condition]:
     """What the theorems on the two phases of clean training ask.
 

@@ -1,11 +1,13 @@
 """The angles of Figure 2 by layer and by epoch."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from karat.papers.purification.experiments.layer_angles import LayerAngles
 from karat.papers.purification.experiments.theta import THETA, ThetaConfig, ThetaResult
 from karat.papers.purification.figures.drawings import CLEAN, ROBUST
 from karat.probes.cosines import LARGE, SMALL
@@ -14,6 +16,7 @@ from karat.study.drawing.picture import Drawing, Picture
 from karat.study.drawing.style import FAINT, INK, PALETTE, finish
 from karat.study.run import Run, by_setting
 
+R = TypeVar("R")
 ThetaRuns = Sequence[Run[ThetaConfig, ThetaResult]]
 
 
@@ -41,17 +44,25 @@ def draw_theta(runs: ThetaRuns) -> list[Picture]:
     return [first, _epochs(groups)]
 
 
-LINES = (
-    ("start_clean", r"$\theta(w_0, w)$: start and clean", CLEAN, "-", "o"),
-    ("start_robust", r"$\theta(w_0, w')$: start and robust", ROBUST, "--", "s"),
-    ("clean_robust", r"$\theta(w, w')$: clean and robust", "black", "-", "D"),
-    ("clean_control", r"control: clean and more clean", GREY, "--", "D"),
-    ("pairs", r"$\theta(w_i, w_j)$: pairs of clean filters", PALETTE[2], ":", "^"),
-)
-"""What is drawn: name of the value, label, colour, line and marker."""
+Line = tuple[Callable[[R], list[float]], str, str, str, str, float]
+"""What is drawn: the value, its label, colour, line, marker and the size of the marker."""
 
-SIZES = {"start_clean": 8.0, "start_robust": 4.0}
-"""Markers that often cover each other, the wide one drawn first."""
+# Markers of the first two often cover each other: the wide one is drawn first.
+LINES: Sequence[Line[LayerAngles]] = (
+    (lambda r: r.start_clean, r"$\theta(w_0, w)$: start and clean", CLEAN, "-", "o", 8.0),
+    (lambda r: r.start_robust, r"$\theta(w_0, w')$: start and robust", ROBUST, "--", "s", 4.0),
+    (lambda r: r.clean_robust, r"$\theta(w, w')$: clean and robust", "black", "-", "D", 5.0),
+    (lambda r: r.pairs, r"$\theta(w_i, w_j)$: pairs of clean filters", PALETTE[2], ":", "^", 5.0),
+)
+
+CONTROL: Line[ThetaResult] = (
+    lambda r: r.clean_control,
+    r"control: clean and more clean",
+    GREY,
+    "--",
+    "D",
+    5.0,
+)
 
 
 def _layers(ax: Axes, group: ThetaRuns) -> None:
@@ -60,9 +71,9 @@ def _layers(ax: Axes, group: ThetaRuns) -> None:
     x = np.arange(len(layers))
     bands(ax)
     ax.step(x, result.chance, where="mid", color=GREY, linewidth=0.9, label="chance")
-    for name, label, color, line, marker in LINES:
-        mean = np.mean([getattr(run.result, name) for run in group], axis=0)
-        size = SIZES.get(name, 5.0)
+    lines: Sequence[Line[ThetaResult]] = (*LINES, CONTROL)
+    for angles, label, color, line, marker, size in lines:
+        mean = np.mean([angles(run.result) for run in group], axis=0)
         ax.plot(x, mean, line, marker=marker, color=color, markersize=size, linewidth=1.4, label=label)
     decay, exponent = group[0].config.weight_decay, result.decay_exponent
     finish(ax, x="", y="", title=f"weight decay {decay:g} (exponent {exponent:.1f})", legend=False)

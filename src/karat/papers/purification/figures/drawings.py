@@ -9,8 +9,9 @@ from matplotlib.collections import LineCollection, PathCollection
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 
+from karat.papers.purification.experiments.ablation import AblatedNet
 from karat.papers.purification.experiments.l2 import TwoTrainingsResult
-from karat.papers.purification.experiments.net_measures import HUB
+from karat.papers.purification.experiments.net_measures import HUB, Accuracies
 from karat.papers.purification.experiments.odd_net_config import OddNetConfig
 from karat.study.drawing.style import INK, PALETTE, finish
 from karat.study.run import Run, by_setting
@@ -98,17 +99,21 @@ def draw_surgery(ax: Axes, runs: Sequence[TwoTrainingsRun], *, legend_at: float 
         runs: of one setting; means over them are shown.
         legend_at: upper end of the legend, in heights of the panel.
     """
-    kinds = (
+    kinds: Sequence[tuple[str, Callable[[TwoTrainingsResult], AblatedNet | Accuracies]]] = (
         ("clean net", lambda r: r.whole),
         ("hubs deleted", lambda r: r.without_hubs),
         ("mixture of the\nothers removed", lambda r: r.without_mixture),
         ("both", lambda r: r.without_both),
         ("adversarially\ntrained", lambda r: r.robust),
     )
+    attacks: Sequence[tuple[str, str, Callable[[AblatedNet | Accuracies], float]]] = (
+        ("no attack", GOLD, lambda net: net.accuracy),
+        ("along $Mw^\\star$", CLEAN, lambda net: net.universal),
+        ("PGD", INK, lambda net: net.pgd),
+    )
     rows = np.arange(len(kinds))
-    for index, (name, color) in enumerate((("accuracy", GOLD), ("universal", CLEAN), ("pgd", INK))):
-        values = [float(np.mean([getattr(net(run.result), name) for run in runs])) for _, net in kinds]
-        label = {"accuracy": "no attack", "universal": "along $Mw^\\star$", "pgd": "PGD"}[name]
+    for index, (label, color, attacked) in enumerate(attacks):
+        values = [float(np.mean([attacked(net(run.result)) for run in runs])) for _, net in kinds]
         ax.barh(rows + 0.26 * (index - 1), values, 0.24, color=color, label=label)
     ax.set_yticks(rows, [name for name, _ in kinds])
     ax.invert_yaxis()

@@ -9,7 +9,7 @@ from matplotlib.lines import Line2D
 
 from karat.papers.purification.experiments.freezing import FREEZING, LAYER_27, MOMENTS, FreezingResult
 from karat.papers.purification.experiments.frozen_stages import FreezingConfig
-from karat.papers.purification.figures.angles import LINES, SIZES, bands
+from karat.papers.purification.figures.angles import LINES, bands
 from karat.papers.purification.figures.drawings import CLEAN, ROBUST
 from karat.study.drawing.image_labels import GREY, SETS, attacker_label, dot, network_label, patch
 from karat.study.drawing.mosaic import show_rows, stretched
@@ -185,12 +185,10 @@ def _frozen_angles(ax: Axes, group: FreezingRuns) -> None:
     layers = group[0].config.layers
     x = np.arange(len(layers))
     bands(ax)
-    for name, label, color, line, marker in LINES:
-        if hasattr(group[0].result, name):  # there is no control above frozen layers
-            mean = np.mean([getattr(run.result, name) for run in group], axis=0)
-            short = label.partition(":")[0]
-            size = SIZES.get(name, 5.0)
-            ax.plot(x, mean, line, marker=marker, color=color, markersize=size, linewidth=1.4, label=short)
+    for angles, label, color, line, marker, size in LINES:
+        mean = np.mean([angles(run.result) for run in group], axis=0)
+        short = label.partition(":")[0]
+        ax.plot(x, mean, line, marker=marker, color=color, markersize=size, linewidth=1.4, label=short)
     ax.step(x, group[0].result.chance, where="mid", color=GREY, linewidth=0.9, label="chance")
     finish(ax, x="", y=r"$\theta$ at this layer", title="Angles of the layer drawn anew")
     _name_layers(ax, layers)
