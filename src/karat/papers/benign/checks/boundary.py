@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TypeVar
 
 import numpy as np
@@ -213,6 +214,14 @@ _EXTRAPOLATED = (
     "one-sided, for the theorem bounds the error from above."
 )
 
+_boundary_check = partial(
+    Check,
+    experiment=BOUNDARY,
+    satisfied=made_up(BOUNDARY, _law(0.25)),
+    violated=made_up(BOUNDARY, _law(0.45)),
+    controls=(_ASCENT,),
+)
+
 CHECKS = (
     Check(
         claim_id="benign.fig1",
@@ -236,47 +245,31 @@ CHECKS = (
         reading=_FIG1_READING,
         headline=True,
     ),
-    Check(
+    _boundary_check(
         claim_id="benign.thm3.1.2",
-        experiment=BOUNDARY,
         evaluate=_one_constant("clean"),
         conditions=conditions,
-        satisfied=made_up(BOUNDARY, _law(0.25)),
-        violated=made_up(BOUNDARY, _law(0.45)),
-        controls=(_ASCENT,),
         reading="c = 1/2 (concentration of strongly log-concave laws); the hidden C is one constant over d: "
         "what the half-way error needs must not grow.",
         headline=True,
     ),
-    Check(
+    _boundary_check(
         claim_id="benign.thm3.1.3",
-        experiment=BOUNDARY,
         evaluate=_bracketed_constant,
         conditions=_robust_conditions,
-        satisfied=made_up(BOUNDARY, _law(0.25)),
-        violated=made_up(BOUNDARY, _law(0.45)),
-        controls=(_ASCENT,),
         reading="c = 1/2; C as in part 2. The robust error lies between PGD's and a certificate's, labels "
         "are flipped exactly, not drawn.",
         headline=True,
     ),
-    Check(
+    _boundary_check(
         claim_id="benign.thm3.1.boundary.clean",
-        experiment=BOUNDARY,
         evaluate=_one_constant("clean"),
-        satisfied=made_up(BOUNDARY, _law(0.25)),
-        violated=made_up(BOUNDARY, _law(0.45)),
-        controls=(_ASCENT,),
         reading=_EXTRAPOLATED,
         headline=True,
     ),
-    Check(
+    _boundary_check(
         claim_id="benign.thm3.1.boundary.robust",
-        experiment=BOUNDARY,
         evaluate=_one_constant("robust"),
-        satisfied=made_up(BOUNDARY, _law(0.25)),
-        violated=made_up(BOUNDARY, _law(0.45)),
-        controls=(_ASCENT,),
         reading=f"{_EXTRAPOLATED} Robust error by PGD.",
     ),
 )

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from karat.papers.lazy import bounds
@@ -187,65 +188,51 @@ FAR = Control(
     why="Four times the radius is more than the bound is told.",
 )
 
+_lemma_check = partial(Check, experiment=LEMMAS, satisfied=_LEMMAS_HOLD, controls=(FAR, STILL))
+
 CHECKS = (
-    Check(
+    _lemma_check(
         claim_id="lazy.lem4.1",
-        experiment=LEMMAS,
         evaluate=_value(lambda config: bounds.value_bound_informal(config.C0, config.p_fail)),
         conditions=_wide,
-        satisfied=_LEMMAS_HOLD,
         violated=examples(lemmas_cell(value=15.0)),
-        controls=(FAR, STILL),
         reading="The supremum separates over neurons and is computed exactly, for independent starts at a "
         "fixed x. Beside the bound it must be what theory predicts, |f| + C0/2, or it were no supremum.",
     ),
-    Check(
+    _lemma_check(
         claim_id="lazy.lemB.5",
-        experiment=LEMMAS,
         evaluate=_value(lambda config: bounds.value_bound(config.m, config.C0, config.p_fail)),
-        satisfied=_LEMMAS_HOLD,
         violated=examples(lemmas_cell(value=15.0)),
-        controls=(FAR, STILL),
         reading="As for the informal lemma.",
     ),
-    Check(
+    _lemma_check(
         claim_id="lazy.lem4.3",
-        experiment=LEMMAS,
         evaluate=_switches,
-        satisfied=_LEMMAS_HOLD,
         violated=examples(lemmas_cell(switch=500.0)),
-        controls=(FAR, STILL),
         reading="Counted exactly, for independent starts at a fixed x; beside the bound the count must be "
         "the expected one, m erf(V/sqrt 2).",
     ),
-    Check(
+    _lemma_check(
         claim_id="lazy.lemB.4",
-        experiment=LEMMAS,
         evaluate=_nearby,
         conditions=_near,
         satisfied=examples(lemmas_cell(), seeds=40),
         violated=examples(lemmas_cell(nearby=900.0), seeds=12),
-        controls=(FAR, STILL),
         reading="Second half as printed: a neuron counts if any delta of length C1/sqrt d lets it "
         "change sign; the most over the test images.",
     ),
-    Check(
+    _lemma_check(
         claim_id="lazy.lemB.4.fixed",
-        experiment=LEMMAS,
         evaluate=lambda runs: _switches(runs, lambda config: config.tau),
         conditions=_near,
-        satisfied=_LEMMAS_HOLD,
         violated=examples(lemmas_cell(switch=500.0)),
-        controls=(FAR, STILL),
         reading="A neuron can switch at p = x + delta if |<w, p>| <= V |p|, which is as likely as at x: the "
         "counts at a fixed point serve both.",
     ),
-    Check(
+    _lemma_check(
         claim_id="lazy.lemB.6",
-        experiment=LEMMAS,
         evaluate=_flip_probability,
         conditions=_near,
-        satisfied=_LEMMAS_HOLD,
         violated=examples(lemmas_cell(sign_changes=500)),
         controls=(
             Control(
@@ -259,11 +246,9 @@ CHECKS = (
         reading="Neurons are independent draws. The worst delta is orthogonal to x + delta; a random one of "
         "these is drawn without looking at W0.",
     ),
-    Check(
+    _lemma_check(
         claim_id="lazy.proof3.1",
-        experiment=LEMMAS,
         evaluate=_single_step,
-        satisfied=_LEMMAS_HOLD,
         violated=examples(lemmas_cell(landed=0.9)),
         controls=(
             Control(

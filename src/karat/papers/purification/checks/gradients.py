@@ -1,6 +1,7 @@
 """Checks on gradients: the printed formulas, and sampling errors over the number of points."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from karat.papers.purification.checks.made_up import made_up
 from karat.papers.purification.checks.readings import halfway
@@ -96,51 +97,41 @@ _ONE_POINT = Control(
     why="One point shows the difference as well.",
 )
 
+_gradients_check = partial(Check, experiment=GRADIENTS, satisfied=examples(*_cells()), controls=(_SWAPPED,))
+
 CHECKS = (
-    Check(
+    _gradients_check(
         claim_id="purification.lemA.2",
-        experiment=GRADIENTS,
         evaluate=_sampling,
-        satisfied=examples(*_cells()),
         violated=examples(*_cells(-0.1)),
         controls=(_SHARED, _REPEATED),
         reading="1/poly(d) for N >= poly(d) is read as N^-1/2 at fixed d = 8, for fixed weights, for weights "
         "fitted to the points, and for rho; a large sample stands for the population.",
     ),
-    Check(
+    _gradients_check(
         claim_id="purification.factA.1",
-        experiment=GRADIENTS,
         evaluate=_zero(lambda r: r.fact),
-        satisfied=examples(*_cells()),
         violated=examples(*_cells(fact=0.1)),
-        controls=(_SWAPPED,),
         reading="Against automatic differentiation, every entry.",
     ),
-    Check(
+    _gradients_check(
         claim_id="purification.def5.5",
-        experiment=GRADIENTS,
         evaluate=_zero(lambda r: r.kernel),
-        satisfied=examples(*_cells()),
         violated=examples(*_cells(kernel=0.1)),
         controls=(_ONE_POINT,),
         reading="The tangent kernel's features are the gradient of E_rho f in the weights.",
     ),
-    Check(
+    _gradients_check(
         claim_id="purification.def5.5.repaired",
-        experiment=GRADIENTS,
         evaluate=_zero(lambda r: r.kernel_other),
-        satisfied=examples(*_cells()),
         violated=examples(*_cells(kernel_other=0.1)),
-        controls=(_SWAPPED,),
         reading="The tangent kernel's features are the gradient of E_rho f in the weights.",
     ),
-    Check(
+    _gradients_check(
         claim_id="purification.def5.5.even",
-        experiment=GRADIENTS,
         evaluate=_even,
         satisfied=examples(*_cells(predictor_error=0.5)),
         violated=examples(*_cells(asymmetry=1.0, predictor_error=0.4)),
-        controls=(_SWAPPED,),
         reading="Both factors change their sign with x, so that p does not; x and -x have different labels.",
     ),
 )
