@@ -216,8 +216,11 @@ def _added(finding: Finding) -> str:
 
 
 def _grounds(check: Check, finding: Finding | None) -> Grounds:
-    """What kind of numbers decided."""
-    if finding is None or not finding.trace or not rules_in(finding.trace) <= EXACT:
+    """What kind of numbers decided: of several parts that must hold, an exact one alone can refute."""
+    if finding is None or not finding.trace:
+        return "chance"
+    refuted = finding.outcome == "fails" and finding.interval is None
+    if not refuted and not rules_in(finding.trace) <= EXACT:
         return "chance"
     return "every draw" if check.draws else "exact"
 
