@@ -50,7 +50,13 @@ def test_outcomes_are_made_in_one_place(key):
 
 
 @pytest.mark.parametrize(
-    "line", ["Finding(outcome=x)", "replace(f, leaning=x)", "replace(f, **{'outcome': x})", "f(p_value=0.0)"]
+    "line",
+    [
+        "Finding(outcome=x)",
+        "replace(f, leaning=x)",
+        "replace(f, **{'outcome': x})",
+        "replace(f, interval=None)",
+    ],
 )
 def test_outcomes_made_by_hand_are_seen(line):
     assert made_by_hand(f"a = 1\nb = {line}") == [2]

@@ -431,9 +431,10 @@ def test_points_of_a_few_nets_are_not_independent_draws(spread):
     assert pooled > stats.binom.isf(1e-6, 600, 0.05)
 
 
-def test_nets_that_agree_leave_the_points_to_decide():
-    agreed = share_of_points([1.0] * 3, 200, "at least", 0.9)
-    assert (agreed.outcome, agreed.p_value) == ("holds", share(600, 600, "at least", 0.9).p_value)
+def test_nets_that_agree_differ_as_much_as_their_points_allow():
+    agreed, nearly = (share_of_points([1.0, 1.0, last], 200, "at least", 0.9) for last in (1.0, 0.995))
+    assert (agreed.outcome, nearly.outcome) == ("holds", "holds")
+    assert 0 < agreed.p_value < 0.025
     assert share_of_points([1.0] * 3, 2, "at least", 0.9).outcome == "inconclusive"
     assert share_of_points([1.0] * 2, 200, "at least", 0.9).outcome == "inconclusive"
     assert share_of_points([math.nan] * 3, 200, "at least", 0.9).notes
@@ -487,3 +488,51 @@ def test_a_part_that_fails_alone_but_not_among_all_is_named():
     weak = bound([0.60, 0.62, 0.64], "at most", 0.56, ERROR)
     assert weak.outcome == "fails"
     assert "alone" in all_of(weak, *[bound(SEEDS, "at most", 0.5, ERROR)] * 9).caveat
+
+
+def test_seeds_that_repeat_each_other_count_as_themselves():
+    values = [0.10, 0.12, 0.20]
+    with judged_on(Evidence(seeds=3)):
+        repeated = bound(values * 5, "at most", 0.5, RATIO)
+    assert repeated.p_value == pytest.approx(bound(values, "at most", 0.5, RATIO).p_value)
+    assert repeated.interval.low == pytest.approx(bound(values, "at most", 0.5, RATIO).interval.low)
+
+
+def test_a_limit_does_not_depend_on_the_order_of_its_sizes():
+    x, y = np.array([10.0, 100.0, 1000.0]), np.array([[0.6, 0.51, 0.501], [0.61, 0.512, 0.502]] * 3)
+    shuffled = [2, 0, 1]
+    for order in (slice(None), slice(None, None, -1), shuffled):
+        assert limit(x[order], y[:, order]).outcome == "inconclusive"
+    assert limit([10, 20, 40, 40], [[4, 3, 2, 2]] * 6).outcome == "inconclusive"
+
+
+def test_exponents_of_attack_and_certificate_may_lie_in_any_order():
+    slopes = ([0.26, 0.27, 0.25], [0.13, 0.12, 0.14])
+    assert certified(*slopes, 0.5, EXPONENT).outcome == "inconclusive"
+    assert certified(*slopes, 0.5, EXPONENT, ordered=False).outcome == "holds"
+
+
+def test_a_seed_without_a_certificate_leaves_the_worst_case_open():
+    finding = certified([0.1, 0.11, 0.12], [0.2, 0.21], 0.5, ERROR)
+    assert finding.outcome == "inconclusive"
+    assert "2 of 3 seeds" in finding.caveat
+
+
+def test_a_point_of_a_curve_that_fails_clearly_refutes_it():
+    table = [[0.9, 0.300], [0.9, 0.301], [0.9, 0.302]]
+    assert curve([1, 2], table, [0.1, 0.21], "at most", ERROR).outcome == "fails"
+    with judged_on(Evidence(seeds=3)):
+        assert curve([1, 2], table * 3, [0.1, 0.21], "at most", ERROR).outcome == "inconclusive"
+
+
+def test_a_hopeless_part_is_not_settled_by_the_seeds_of_another():
+    open_part = bound([0.39, 0.49, 0.59], "at most", 0.5, ERROR)
+    hopeless = bound([math.nan] * 3, "at most", 0.5, ERROR)
+    assert all_of(open_part, open_part).seeds_needed == open_part.seeds_needed
+    assert all_of(open_part, hopeless).seeds_needed is None
+
+
+def test_one_part_alone_is_judged_as_itself():
+    with judged_on(Evidence(added=True)):
+        finding = bound([0.60, 0.62, 0.64, 0.61, 0.63], "at most", 0.57, ERROR)
+        assert all_of(finding).outcome == finding.outcome

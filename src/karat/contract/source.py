@@ -8,7 +8,7 @@ from pathlib import Path
 from karat.contract.fault import Fault
 from karat.study.paper import Paper
 
-_JUDGED = frozenset({"outcome", "verdict", "leaning", "p_value"})
+_JUDGED = frozenset({"outcome", "verdict", "leaning", "p_value", "interval"})
 """What only `karat.study.judging` may set."""
 
 
@@ -24,7 +24,11 @@ def source_faults(paper: Paper) -> Iterator[Fault]:
         return
     for folder in (found.submodule_search_locations or ()) if found else ():
         for file in sorted(Path(folder).rglob("*.py")):
-            for line in made_by_hand(file.read_text(encoding="utf-8")):
+            try:
+                lines = made_by_hand(file.read_text(encoding="utf-8"))
+            except (SyntaxError, UnicodeDecodeError):  # its imports are judged elsewhere
+                continue
+            for line in lines:
                 reason = f"{file.name}, line {line} sets an outcome; only `karat.study.judging` may."
                 yield Fault(subject=paper.key, rule="outcome by hand", reason=reason)
 
@@ -40,16 +44,17 @@ def made_by_hand(source: str) -> list[int]:
     """
     lines = set()
     for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Call):
-            named = {keyword.arg for keyword in node.keywords}
-            spread = [keyword.value for keyword in node.keywords if keyword.arg is None]
-            hidden = {
-                key.value
-                for value in spread
-                if isinstance(value, ast.Dict)
-                for key in value.keys
-                if isinstance(key, ast.Constant)
-            }
-            if ast.unparse(node.func).rsplit(".", 1)[-1] == "Finding" or (named | hidden) & _JUDGED:
-                lines.add(node.lineno)
+        if not isinstance(node, ast.Call):
+            continue
+        name = ast.unparse(node.func).rsplit(".", 1)[-1]
+        named = {keyword.arg for keyword in node.keywords}
+        hidden = {
+            key.value
+            for keyword in node.keywords
+            if keyword.arg is None and isinstance(keyword.value, ast.Dict)
+            for key in keyword.value.keys
+            if isinstance(key, ast.Constant)
+        }
+        if name == "Finding" or (name == "replace" and (named | hidden) & _JUDGED):
+            lines.add(node.lineno)
     return sorted(lines)

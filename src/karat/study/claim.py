@@ -164,7 +164,7 @@ def judge_claim(
         if not runs:
             diverged = any(record.status == "diverged" for record in own)
             return replace(blank, verdict="inconclusive" if diverged else None)
-        seeds = len({record.seed for record in own if record.status == "done"})
+        seeds = len({run.seed for run in runs})
         with judged_on(Evidence(added=added, seeds=seeds)):
             return _judged(blank, check, runs, missing, seeds)
     except Exception as error:
@@ -310,10 +310,10 @@ def _control_outcome(check: Check, control: Control, records: Sequence[Record]) 
 
 def _seeds_needed(finding: Finding, seeds: int) -> int | None:
     """How many seeds would settle an open finding; draws grow with the seeds."""
-    if finding.draws_needed:
-        needed = math.ceil(seeds * finding.draws_needed)
-        return needed if needed <= MOST_SEEDS else None
-    return finding.seeds_needed
+    wanted = [math.ceil(seeds * finding.draws_needed)] if finding.draws_needed else []
+    wanted += [finding.seeds_needed] if finding.seeds_needed else []
+    needed = max([SEEDS, *wanted]) if wanted else None
+    return needed if needed is not None and needed <= MOST_SEEDS else None
 
 
 def _settles(verdict: Verdict, needed: int | None, ledger: Sequence[Entry]) -> str:

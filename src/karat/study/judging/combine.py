@@ -5,16 +5,17 @@ from dataclasses import replace
 from typing import TypeVar
 
 from karat.study.finding import Finding, Outcome
-from karat.study.judging.common import LEVEL, Undecided
+from karat.study.judging.common import LEVEL, Undecided, looked
 from karat.study.run import Run, by_setting
 
 C = TypeVar("C")
 R = TypeVar("R")
-Number = TypeVar("Number", int, float)
 
 
 def all_of(*findings: Finding) -> Finding:
     """Several parts that must all hold: the worst decides and shows its numbers.
+
+    Of parts that are open the one that leans to fail is shown.
 
     Args:
         findings: one at least, the most important first.
@@ -31,33 +32,35 @@ def all_of(*findings: Finding) -> Finding:
         p_value = max(p_values, default=0.0)
     elif outcome == "fails":  # any part may fail by chance: the clearest of so many must be that much clearer
         p_value = min(1.0, len(findings) * (worst.p_value or 0.0))
-        if p_value > (1 - LEVEL) / 2:
+        if len(findings) > 1 and p_value > (1 - LEVEL) / (1 if looked() else 2):
             outcome, p_value = "inconclusive", None
     notes = dict.fromkeys(note for finding in (worst, *findings) for note in finding.notes)
     if outcome != worst.outcome:
         notes[f"One part fails when looked at alone, but not clearly enough for one of {len(findings)}."] = (
             None
         )
+    seeds, draws = _needed(findings) if outcome == "inconclusive" else (None, None)
     rule = f"all of {len(findings)}: " + ", ".join(finding.outcome for finding in findings)
     return replace(
         worst,
         outcome=outcome,
         leaning="fails" if "fails" in leanings else min(leanings, key=lambda leaning: order[leaning]),
         p_value=p_value,
-        seeds_needed=_most(finding.seeds_needed for finding in findings)
-        if outcome == "inconclusive"
-        else None,
-        draws_needed=_most(finding.draws_needed for finding in findings)
-        if outcome == "inconclusive"
-        else None,
+        seeds_needed=seeds,
+        draws_needed=draws,
         notes=tuple(notes),
         trace=(rule, *(step for finding in findings for step in finding.trace)),
     )
 
 
-def _most(needed: Iterable[Number | None]) -> Number | None:
-    """What settles every part that can be settled; None if none can."""
-    return max((number for number in needed if number is not None), default=None)
+def _needed(parts: Sequence[Finding]) -> tuple[int | None, float | None]:
+    """Seeds, and how many times as many draws, that settle all open parts; None where one is hopeless."""
+    still = [part for part in parts if part.outcome == "inconclusive"]
+    if any(part.seeds_needed is None and part.draws_needed is None for part in still):
+        return None, None
+    seeds = max((part.seeds_needed for part in still if part.seeds_needed), default=None)
+    draws = max((part.draws_needed for part in still if part.draws_needed), default=None)
+    return seeds, draws
 
 
 def every_setting(runs: Iterable[Run[C, R]], judge: Callable[[Sequence[Run[C, R]]], Finding]) -> Finding:

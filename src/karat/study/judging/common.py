@@ -85,8 +85,8 @@ def one_per_seed(numbers: np.ndarray) -> np.ndarray:
     """Return no more values than there are seeds, with the same mean and spread.
 
     Settings of one experiment share their draws, so that values of three settings under three seeds may be
-    three values, each seen three times. Which belong together is not known here; so many that repeat each
-    other are the worst case.
+    three values, each seen three times. Which belong together is not known here; the worst case is that all
+    repeat each other.
 
     Args:
         numbers: of a mean, any number per seed.
@@ -95,7 +95,8 @@ def one_per_seed(numbers: np.ndarray) -> np.ndarray:
     if count == len(numbers) or count < 2:
         return numbers[:count] if count < 2 else numbers
     ladder = np.arange(count) - (count - 1) / 2
-    return np.asarray(numbers.mean() + ladder * (spread_of(numbers) / ladder.std(ddof=1)))
+    spread = float(numbers.std()) if spread_of(numbers) else 0.0
+    return np.asarray(numbers.mean() + ladder * (spread / ladder.std()))
 
 
 class Undecided(Exception):

@@ -10,7 +10,7 @@ from scipy import special
 from karat.core.sequential import anytime_proportion_interval, anytime_proportion_p_value
 from karat.core.statistics import Interval, clopper_pearson
 from karat.study.finding import SHARE, Finding, Outcome
-from karat.study.judging.common import LEVEL, MOST_SEEDS, Side, looked, undecided
+from karat.study.judging.common import LEVEL, MOST_SEEDS, Side, looked, spread_of, undecided
 from karat.study.judging.means import bound
 
 
@@ -57,7 +57,8 @@ def share_of_points(shares: Sequence[float], points: int, side: Side, predicted:
     """The share of points at which something happens, seen on the points of one net per seed.
 
     Points of one net are no independent draws: nets may differ. So the interval of all points as draws and
-    Student's interval over the nets must both lie on one side.
+    Student's interval over the nets must both lie on one side. Nets that agree to the last point still
+    differ as much as so many points allow: then the spread is that of a binomial share.
 
     Args:
         shares: one per net.
@@ -71,26 +72,35 @@ def share_of_points(shares: Sequence[float], points: int, side: Side, predicted:
     'inconclusive'
     """
     rule = f"share: of {points} points on each of {len(shares)} nets, probability {side} {predicted:g}"
-    nets = bound(shares, side, predicted, SHARE)
-    if nets.interval is None:  # nothing to compare, or too few nets
-        return replace(nets, trace=(rule,))
+    nets = bound(_apart(shares, points), side, predicted, SHARE)
+    if nets.interval is None or points < 1:  # nothing to compare, or too few nets
+        return replace(nets, outcome="inconclusive", p_value=None, trace=(rule,))
     pooled = share(round(sum(shares) * points), len(shares) * points, side, predicted)
-    if pooled.interval is None:
-        return replace(pooled, trace=(rule,))
-    # Nets that agree to the last point show no spread of their own, and the points alone decide.
-    parts = [pooled] if nets.interval.low == nets.interval.high else [pooled, nets]
+    parts = [pooled, nets]
     decided = len({part.outcome for part in parts}) == 1 and pooled.outcome != "inconclusive"
     low = min(part.interval.low for part in parts if part.interval)
     high = max(part.interval.high for part in parts if part.interval)
     return replace(
         pooled,
         outcome=pooled.outcome if decided else "inconclusive",
-        interval=Interval(low, high, LEVEL),
+        interval=SHARE.clip(Interval(low, high, LEVEL)),
         p_value=max(part.p_value or 0.0 for part in parts) if decided else None,
         resolution=(high - low) / 2,
         seeds_needed=nets.seeds_needed,
         trace=(rule,),
     )
+
+
+def _apart(shares: Sequence[float], points: int) -> np.ndarray:
+    """The shares; equal ones as far apart as binomial shares of so many points are, about the same mean."""
+    nets = np.asarray(shares, dtype=float)
+    if len(nets) < 2 or points < 1 or not np.isfinite(nets).all() or spread_of(nets):
+        return nets
+    all_points = len(nets) * points
+    chance = (nets.sum() * points + 0.5) / (all_points + 1)
+    ladder = np.arange(len(nets)) - (len(nets) - 1) / 2
+    apart = nets + ladder * (math.sqrt(chance * (1 - chance) / points) / ladder.std(ddof=1))
+    return np.asarray(apart - min(0.0, float(apart.min())) - max(0.0, float(apart.max()) - 1))
 
 
 def _draws_needed(seen: float, trials: int, predicted: float) -> float | None:

@@ -43,6 +43,12 @@ def limit(x: Numbers, curves: Curves, *, least: float = 0.0) -> Finding:
         curves: (seeds, g) the quantity.
         least: how fast it must fall, as a positive exponent.
     """
+    if len(set(np.asarray(x, dtype=float).tolist())) < len(x):
+        return undecided(0.0 - least, EXPONENT, "limit", "A size stands twice.")
+    order = np.argsort(np.asarray(x, dtype=float))
+    table = np.asarray(curves, dtype=float)
+    if table.ndim == 2 and table.shape[1] == len(x):
+        x, curves = np.asarray(x, dtype=float)[order], table[:, order]
     # A flat curve has exponent zero up to rounding, and must not pass for one that falls.
     edge = -max(least, FLAT)
     how = f"at least like x^-{least:g}" if least else "with x"

@@ -16,6 +16,7 @@ from karat.study.judging.common import (
     Side,
     looked,
     room,
+    seeds_behind,
     seeds_needed,
     spread_of,
     tail,
@@ -56,16 +57,23 @@ def curve(x: Numbers, curves: Curves, predicted: Numbers, test: Margin | Side, u
     if len(table) < SEEDS:
         few = f"{len(table)} of the {SEEDS} seeds that a random curve needs at least."
         return replace(undecided(float(predicted[0]), unit, rule, few), leaning=leaning)
+    if seeds_behind(len(table)) < len(table):
+        many = (
+            f"{len(table)} curves of {seeds_behind(len(table))} seeds: each setting needs its own comparison."
+        )
+        return replace(undecided(float(predicted[0]), unit, rule, many), leaning=leaning)
     band = simultaneous_band(table, LEVEL, anytime=looked())
     half = [(high - low) / 2 for low, high in zip(band.low, band.high, strict=True)]
     at = min(range(len(x)), key=lambda i: inside[i] - half[i])
     outcome: Outcome = "holds" if inside[at] >= half[at] else "inconclusive"
-    if any(distance <= -width for distance, width in zip(inside, half, strict=True)):
-        outcome, at = "fails", min(range(len(x)), key=lambda i: inside[i] + half[i])
     tails = [tail(distance, table[:, index]) for index, distance in enumerate(inside)]
+    failing = [i for i in range(len(x)) if inside[i] <= -half[i]]
+    if failing:
+        outcome, at = "fails", min(failing, key=lambda i: tails[i])
     # All points must hold, so the least clear counts; any may refute, so the clearest of so many does.
     p_value = max(tails) if outcome == "holds" else min(1.0, len(x) * tails[at])
-    if spread_of(table[:, at]) == 0 and p_value > (1 - LEVEL) / 2:  # equal values of few seeds decide nothing
+    no_spread = any(spread_of(column) == 0 for column in table.T)
+    if no_spread and p_value > (1 - LEVEL) / 2:  # equal values of few seeds decide nothing
         outcome = "inconclusive"
     return Finding(
         outcome=outcome,

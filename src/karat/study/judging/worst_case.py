@@ -10,7 +10,13 @@ from karat.study.judging.means import bound
 
 
 def certified(
-    attacked: Numbers, certificate: Numbers, predicted: float, unit: Unit, side: Side = "at most"
+    attacked: Numbers,
+    certificate: Numbers,
+    predicted: float,
+    unit: Unit,
+    side: Side = "at most",
+    *,
+    ordered: bool = True,
 ) -> Finding:
     """A worst case against a bound: only certificates can show it, only attacks can refute it.
 
@@ -21,6 +27,8 @@ def certified(
         predicted: the bound on the worst case.
         unit: of all.
         side: on which the worst case must lie, `at most` for errors and `at least` for accuracies.
+        ordered: whether an attack can never reach more than is certified; exponents of the two over sizes may
+            lie in any order.
     """
     rule = f"certified: worst case {side} {predicted:.6g}"
     reached = bound(attacked, side, predicted, unit)
@@ -35,7 +43,12 @@ def certified(
             reached, outcome="inconclusive", p_value=None, seeds_needed=None, notes=(note,), trace=(rule,)
         )
     note = f"Means over seeds: {reached} reached by attack, {certain} certified."
-    crossed = _crossed(attacked, certificate, side)
+    if len(certificate) != len(attacked):
+        note = f"An attack reaches {reached}; only {len(certificate)} of {len(attacked)} seeds are certified."
+        return replace(
+            reached, outcome="inconclusive", p_value=None, seeds_needed=None, notes=(note,), trace=(rule,)
+        )
+    crossed = ordered and _crossed(attacked, certificate, side)
     if crossed:
         note += " The attack goes beyond the certificate: other points were certified, or one is wrong."
     if crossed or certain.outcome != "holds":
@@ -46,9 +59,5 @@ def certified(
 def _crossed(attacked: Numbers, certificate: Numbers, side: Side) -> bool:
     """Whether an attack goes beyond what is certified for some seed, which cannot be on the same points."""
     reached, certain = (np.asarray(values, dtype=float) for values in (attacked, certificate))
-    if reached.shape != certain.shape:
-        raise ValueError(
-            f"attacks and certificates need one value per seed, got {len(reached)}, {len(certain)}."
-        )
     excess = reached - certain if side == "at most" else certain - reached
     return bool((excess > 1e-6 * np.maximum(1.0, np.abs(certain))).any())

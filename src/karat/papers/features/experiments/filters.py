@@ -235,7 +235,7 @@ FIG20 = Experiment(
         "full": Preset(
             config=replace(_BASE, n=10_000, epochs=20, batch_size=100, side=None),
             grid={"m": (128, 256)},
-            seeds=1,
+            seeds=3,
             cell_seconds=60_000,
         ),
     },

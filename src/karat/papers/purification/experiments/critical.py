@@ -132,7 +132,7 @@ def _preset(cases: int) -> Preset[CriticalConfig]:
     return Preset(
         config=CriticalConfig(spread=0.1, cases=cases),
         grid={"spread": _SPREADS, "symmetry": ("odd", "even")},
-        seeds=1,
+        seeds=3,
         cell_seconds=cases * 2e-4,
     )
 
