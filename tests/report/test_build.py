@@ -40,7 +40,7 @@ def test_a_full_store_shows_numbers_verdict_and_figure(toy, store, fill, tmp_pat
     index = build(store, tmp_path / "out", **toy.lists)
     page = read_page(index)
     assert "holds 1" in page.text
-    assert "0.151 [0.1488, 0.1532]" in page.text
+    assert "0.151 [0.1485, 0.1535]" in page.text
     assert "quick · 3 seeds" in page.text
     assert "6 of 6" in page.text
     images = [value for tag, name, value in page.attributes if (tag, name) == ("img", "src")]
@@ -78,7 +78,7 @@ def test_a_store_filled_with_other_images_is_judged_and_says_which(toy, store, t
         store.put(toy.record(cell))
     build(store, tmp_path / "out", **lists)
     page = read_page(tmp_path / "out" / "benign.html").text
-    assert "0.151 [0.1488, 0.1532]" in page
+    assert "0.151 [0.1485, 0.1535]" in page
     assert f"images: {source}" in page
 
 
