@@ -86,7 +86,7 @@ def test_no_setting_may_be_nan_or_overflow_single_precision_or_an_index(name):
         ("phase_one", "a finite number >= 1e-09 and <= 1e+09, got 1e-300.", {"threshold": 1e-300}),
         ("phase_one", "a finite number >= 1.01, got 1.001.", {"stretch": 1.001}),
         ("phase_two", "a finite number >= -10 and <= 10, got 1e+20.", {"lead_power": 1e20}),
-        ("phase_two", "a finite number >= 0 and <= 1000, got 1e+09.", {"gap": 1e9}),
+        ("phase_two", "a finite number >= 0 and <= 1000, got 1000000000.0.", {"gap": 1e9}),
         ("tails", "a finite number >= 1e-09 and <= 1e+09, got 1e-300.", {"variance": 1e-300}),
         ("ticket_law", "a finite number >= 1, got 1e-300.", {"digits": 1e-300}),
         ("ticket_law", "a finite number > -2, got -2.0.", {"shift": -2.0}),

@@ -94,7 +94,7 @@ def test_points_that_nearly_coincide_are_divergence_of_the_kernel():
             {"C1": 30.0, "side": 10},
             "`C1` of `lazy.lemmas` must be a finite number <= 10 and > 0",
         ),
-        ("purification.l2", {"width": 1e-12}, "`width` of `purification.l2` must be a finite number >= 0.0"),
+        ("purification.l2", {"width": 1e-12}, "`width` of `purification.l2` must be a finite number >= 1 "),
         (
             "purification.l2",
             {"noise_ratio": -1.0},

@@ -25,7 +25,7 @@ def early_tail(multiple: float, d: int) -> float:
 
     Example:
         >>> round(early_tail(3.0, 100_000), 3)
-        0.354
+        0.355
 
     Ref: purification, Lem C.4(a)
     """
