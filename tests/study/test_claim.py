@@ -360,15 +360,11 @@ def test_a_share_is_settled_by_so_many_more_seeds(make_record):
     assert judge_claim(STATEMENT, at_the_edge, records).seeds_needed is None
 
 
-DRAWN = Experiment(
-    name="benign.toy", title="?", paper="benign", presets={"tiny": Preset(config=Config(), seeds=3)}, run=run
-)
+DRAWN = replace(TOY, presets={"tiny": Preset(config=Config(), seeds=3)})
 
 
 def every_value(side):
-    return lambda runs: exact_bound(
-        [run.result.robust_error for run in runs], side, 0.2, ERROR, "a certificate of each net"
-    )
+    return lambda runs: exact_bound([run.result.robust_error for run in runs], side, 0.2, ERROR, "proven")
 
 
 def test_exact_numbers_of_random_draws_are_not_beyond_chance(make_record):
@@ -377,7 +373,6 @@ def test_exact_numbers_of_random_draws_are_not_beyond_chance(make_record):
     assert judge_claim(STATEMENT, check, few).verdict == "inconclusive"
     claim = judge_claim(STATEMENT, check, enough)
     assert (claim.verdict, claim.grounds, claim.p_value) == ("holds", "every draw", 0.5**3)
-    # One exception is enough to refute.
     refuted = judge_claim(STATEMENT, make_check(experiment=DRAWN, evaluate=every_value("at least")), few[:1])
     assert (refuted.verdict, refuted.p_value) == ("fails", 0.0)
     alone = judge_claim(STATEMENT, make_check(evaluate=every_value("at most")), few[:1])
