@@ -13,6 +13,7 @@ from annotated_types import Ge, Le
 from scipy.special import ndtr
 
 from karat.core.checks import require_number
+from karat.core.extended import power, ratio
 from karat.core.ranges import Count, NonNegative, Positive, Share, checked
 
 
@@ -126,9 +127,9 @@ def training_time(setting: TheoremSetting, tol: float, *, zeta: float = 0.0, c0:
     require_number(tol, "tol", "training_time", positive=True)
     s = setting
     if s.smooth:
-        base = (35 + 8 * math.sqrt(s.m / s.d**3)) / (s.slope * s.mu * s.lr * tol)
-        return float(base ** (2 / (1 - zeta)))
-    return (30 / (s.mu * s.slope * c0 * math.sqrt(s.lr) * tol)) ** 2
+        base = ratio(35 + 8 * math.sqrt(s.m / s.d**3), s.slope * s.mu * s.lr * tol)
+        return power(base, 2 / (1 - zeta))
+    return power(ratio(30, s.mu * s.slope * c0 * math.sqrt(s.lr) * tol), 2)
 
 
 def training_loss_bound(setting: TheoremSetting, elapsed: float, *, c0: float = 1.0) -> float:

@@ -5,6 +5,7 @@ Symbols: as in `bounds`; :math:`\delta` is `p_fail`.
 
 import math
 
+from karat.core.extended import power, ratio
 from karat.papers.benign.bounds import TheoremSetting
 from karat.study.hypothesis import Condition, at_least, at_most, is_so
 
@@ -121,12 +122,12 @@ def proof_constant(*, kappa: float, slope: float, smooth: bool, c0: float = 1.0)
     """
     C1 = 10 / kappa
     if smooth:
-        ratio = 64 * C1 * (math.sqrt(C1) + 0.5 / math.sqrt(C1)) ** 2 / slope**2
+        loss_ratio = ratio(64 * C1 * (math.sqrt(C1) + 0.5 / math.sqrt(C1)) ** 2, slope**2)
     else:
-        ratio = 192 * C1 * (C1 + 1 / (4 * C1)) / (c0 * slope**2)
-    allowed = 1 / (4 * (1 + 9 / slope) * ratio)
+        loss_ratio = ratio(192 * C1 * (C1 + 1 / (4 * C1)), c0 * slope**2)
+    allowed = 1 / (4 * (1 + 9 / slope) * loss_ratio)
     # u = 1/sqrt(C) solves u^2 + sqrt(2) u = allowed; this form of the root does not cancel.
-    return ((math.sqrt(2) + math.sqrt(2 + 4 * allowed)) / (2 * allowed)) ** 2
+    return power(ratio(math.sqrt(2) + math.sqrt(2 + 4 * allowed), 2 * allowed), 2)
 
 
 def largest_constant(setting: TheoremSetting, *, p_fail: float = P_FAIL) -> float:

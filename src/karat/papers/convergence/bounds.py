@@ -7,6 +7,7 @@ Symbols: :math:`\epsilon` is `tol`, :math:`\delta` is `tau`, :math:`\alpha` is `
 import math
 
 from karat.core.checks import require_integer, require_number
+from karat.core.extended import power, ratio
 
 
 def two_layer_width(radius: float, tol: float) -> float:
@@ -23,7 +24,7 @@ def two_layer_width(radius: float, tol: float) -> float:
     Ref: convergence, Thm 5.1
     """
     require_number(tol, "tol", "two_layer_width", positive=True)
-    return radius**4 / tol**2
+    return ratio(power(radius, 4), tol**2)
 
 
 def two_layer_steps(m: int, lr: float) -> float:
@@ -56,7 +57,7 @@ def corollary_steps(radius: float, tol: float, lr: float) -> float:
 
     Ref: convergence, Cor 5.1
     """
-    return radius**2 / (tol * lr)
+    return ratio(radius**2, tol * lr)
 
 
 def deep_width(radius: float, depth: int, tol: float, d: int) -> float:
@@ -75,7 +76,7 @@ def deep_width(radius: float, depth: int, tol: float, d: int) -> float:
     Ref: convergence, Thm 4.1
     """
     require_number(tol, "tol", "deep_width", positive=True)
-    return float(max(radius**9 * depth**16 / tol**7, d**2))
+    return max(ratio(power(radius, 9) * power(depth, 16), tol**7), power(d, 2))
 
 
 def deep_steps(radius: float, m: int, tol: float, lr: float) -> float:

@@ -5,6 +5,7 @@ Symbols: :math:`m` is `pairs`, :math:`\gamma` `label_corr`, :math:`\delta` `p_fa
 
 import math
 
+from karat.core.extended import ratio
 from karat.study.hypothesis import Condition, at_least, at_most, is_so
 
 
@@ -103,7 +104,7 @@ def theorem34(
     """
     scale = math.sqrt(D * p_o * (1 - p_o) + d * sigma_zeta**2)
     size = math.log(D * pairs * d * k**3 / (label_corr * p_min))
-    noise = min(1 / scale, scale / math.sqrt(d))
+    noise = min(ratio(1, scale), scale / math.sqrt(d))
     return [
         at_least("Thm 34: k >= log^2(D m d/(p_fail label_corr p_min))", k, size**2),
         at_least("Thm 34: m >= max(k^4, D, d)", pairs, max(k**4, D, d)),

@@ -7,6 +7,7 @@ Symbols: R is `tau`, gamma is `p_fail`, V is `weight_radius`; V = C0/sqrt m in t
 import math
 
 from karat.core.checks import require_integer, require_number
+from karat.core.extended import exponential
 
 CONSTANTS = {"radius": 5.0, "movement": 25.0, "step": 0.045, "test_error": 0.01}
 """Numbers printed with the figures: flips at 5/sqrt d, robust beyond 25/sqrt m, the step, the test error."""
@@ -279,7 +280,7 @@ def width_window(d: int) -> tuple[float, float]:
     Ref: lazy, Thm 3.1
     """
     require_integer(d, "d", "width_window", minimum=1)
-    return d**2.4, math.exp(d**0.24)
+    return d**2.4, exponential(d**0.24)
 
 
 def sharp_flip_length(value: float, gradient: float, C0: float) -> float:

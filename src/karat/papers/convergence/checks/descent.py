@@ -4,6 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
+from karat.core.extended import ratio
 from karat.papers.convergence.bounds import corollary_steps, two_layer_steps, two_layer_width
 from karat.papers.convergence.checks.two_layer_runs import (
     EXAMPLE,
@@ -51,7 +52,7 @@ def _holds_a_robust_net(run: TwoLayerRun) -> list[Condition]:
 
 def _quadratic(config: TwoLayerConfig) -> list[Condition]:
     """Hypotheses of Corollary C.1, hidden constants read as 1."""
-    width = math.log(1 / config.tol) / config.tol ** (config.d + 1)
+    width = ratio(math.log(1 / config.tol), config.tol ** (config.d + 1))
     return [
         at_least("m >= tol^-(d+1) log(1/tol)", config.m, width),
         at_most("lr <= tol", config.lr, config.tol),
