@@ -1,5 +1,6 @@
 """Settings that nobody should choose end in a refusal, a divergence or finite numbers, never in a crash."""
 
+import math
 import random
 
 import pytest
@@ -8,13 +9,14 @@ from karat.lab import Store, run_cells
 from karat.study.claim import judge_claim
 from karat.study.config import hints
 from karat.study.experiment import cells
+from karat.study.hypothesis import conditions_at
 from karat.study.registry import CHECKS, EXPERIMENTS, get_statement
 
 NUMBERS = {
     float: ("0", "1e-300", "1e-12", "-1", "1", "2", "3", "1e20", "1e39", "1e300", "nan", "inf"),
     int: ("-1", "0", "1", "2", "3", "1e20"),
 }
-SAMPLE = 200
+SAMPLE, PAIRS = 200, 100
 # Whether these fit together shows only once the data of a seed are drawn.
 CLEAR = ("is incompatible with the data", "must hold both labels", "images drawn")
 
@@ -22,12 +24,17 @@ CLEAR = ("is incompatible with the data", "must hold both labels", "images drawn
 def every_extreme():
     """All theory experiments, each numeric setting at each extreme value."""
     for name, experiment in EXPERIMENTS.items():
-        if experiment.part != "theory":
-            continue
-        for setting, hint in hints(experiment.preset("tiny").config).items():
-            kind = next((kind for kind in NUMBERS if kind.__name__ in str(hint).split("[")[-1]), None)
-            for value in NUMBERS.get(kind, ()):
-                yield name, {setting: value}
+        if experiment.part == "theory":
+            yield from ((name, settings) for settings in extremes_of(experiment))
+
+
+def extremes_of(experiment):
+    """Each numeric setting of an experiment at each extreme value."""
+    found = []
+    for setting, hint in hints(experiment.preset("tiny").config).items():
+        kind = next((kind for kind in NUMBERS if kind.__name__ in str(hint).split("[")[-1]), None)
+        found += [{setting: value} for value in NUMBERS.get(kind, ())]
+    return found
 
 
 def planned(name, settings):
@@ -55,6 +62,19 @@ def test_a_sample_of_extreme_settings_is_finite_refused_or_diverged(tmp_path):
         for record in records:
             if record.experiment == check.name:
                 judge_claim(get_statement(check.claim_id), check, [record], "tiny")
+
+
+@pytest.mark.parametrize("name", sorted({check.name for check in CHECKS.values()}))
+def test_hypotheses_answer_at_every_setting_that_can_be_asked_for(name):
+    """At each extreme value of each setting, and of random pairs of settings."""
+    checks, draw = [check for check in CHECKS.values() if check.name == name], random.Random(name)
+    extremes = extremes_of(EXPERIMENTS[name])
+    pairs = [draw.choice(extremes) | draw.choice(extremes) for _ in range(PAIRS if extremes else 0)]
+    plans = (planned(name, settings) for settings in ({}, *extremes, *pairs))
+    for config in {plan.config_hash: plan.config for plan in plans if not isinstance(plan, str)}.values():
+        for condition in (condition for check in checks for condition in conditions_at(check, config)):
+            sides = [side for side in (condition.value, condition.bound) if side is not None]
+            assert not any(map(math.isnan, sides)), f"{config}: {condition}"
 
 
 @pytest.mark.parametrize("name", [name for name, e in EXPERIMENTS.items() if e.part == "theory"])

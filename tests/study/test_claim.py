@@ -293,16 +293,19 @@ def test_numbers_that_are_not_finite_become_null(make_record):
     json.dumps(plain, allow_nan=False)
 
 
-@pytest.mark.parametrize("crash", [ValueError("math domain error"), OverflowError(34, "out of range")])
-def test_settings_that_give_the_hypotheses_no_numbers_are_out_of_regime(make_record, crash):
+@pytest.mark.parametrize(
+    "crash", [ValueError("math domain error"), OverflowError(34, "out of range"), AttributeError("no `m`")]
+)
+def test_hypotheses_that_raise_are_an_error_of_the_check_and_no_verdict(make_record, crash):
     def conditions(config):
         raise crash
 
     records = [make_record(seed, robust_error=0.1) for seed in range(3)]
     claim = judge_claim(STATEMENT, make_check(conditions=conditions), records)
-    assert claim.verdict == "out of regime"
-    assert claim.hypotheses_unmet[0].startswith("settings for which the hypotheses can be computed")
-    assert claim.measured == pytest.approx(0.1)
+    assert claim.verdict is None
+    assert claim.ledger == ()
+    said = f"hypotheses of `{STATEMENT.id}` cannot be computed ({type(crash).__name__}: {crash})"
+    assert said in claim.error
 
 
 def test_a_hypothesis_may_look_at_what_was_measured(make_record):

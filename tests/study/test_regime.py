@@ -206,6 +206,21 @@ def test_what_is_asked_must_exist():
         find_regime(make_check(wide), "huge")
 
 
+def test_hypotheses_that_raise_are_told_at_the_preset_and_left_alone_elsewhere():
+    def broken(config):
+        raise TypeError("no width")
+
+    with pytest.raises(ValueError, match=r"`toy\.thm1` cannot be computed \(TypeError: no width"):
+        find_regime(make_check(broken))
+
+    def narrow(config):
+        return [at_least("m >= 50", config.m, 50), at_least("sqrt(70 - m) >= 0", math.sqrt(70 - config.m), 0)]
+
+    regime = find_regime(make_check(narrow))
+    assert regime.cheapest.config.m == 50
+    assert {size.value for size in regime.sizes} <= {50}
+
+
 @pytest.mark.slow
 def test_random_search_finds_nothing_cheaper():
     check, generator = make_check(wide), np.random.default_rng(5)

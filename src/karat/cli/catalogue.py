@@ -98,14 +98,19 @@ def _claims(paper: str) -> dict[str, Any]:
 def _facts(check: "Check") -> dict[str, Any]:
     from karat.study.config import encode
     from karat.study.experiment import cells
-    from karat.study.hypothesis import collected, conditions_at
+    from karat.study.hypothesis import Entry, HypothesesError, collected, conditions_at
     from karat.study.judging.kinds import rules_in
     from karat.study.run import Runs
     from karat.study.trace import margins
 
     scale = SHOWN if SHOWN in check.scales else check.scales[-1]
     configs = [cell.config for cell in cells(check.experiment, scale, 1)]
-    ledger = collected(condition for config in configs for condition in conditions_at(check, config))
+    ledger: tuple[Entry, ...] = ()
+    unknown = ""
+    try:
+        ledger = collected(condition for config in configs for condition in conditions_at(check, config))
+    except HypothesesError as error:
+        unknown = str(error)
     trace: tuple[str, ...] = ()
     with suppress(Exception):  # examples of somebody else's package; `karat contract` says what is wrong
         trace = check.evaluate(Runs(check.satisfied)).trace
@@ -118,6 +123,7 @@ def _facts(check: "Check") -> dict[str, Any]:
             "rules": sorted(rules_in(trace)),
             "margins": margins(trace),
             "ledger_scale": scale,
+            "ledger_error": unknown,
             "ledger": [vars(e.condition) | {"settings": e.settings, "unmet": e.unmet} for e in ledger],
             "controls": [vars(control) for control in check.controls],
             "scales": list(check.scales),

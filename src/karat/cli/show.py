@@ -83,7 +83,7 @@ def _check_lines(facts: dict[str, Any], claim: dict[str, Any] | None) -> Pairs:
         ("reading", facts["reading"]),
         ("judged by", ", ".join(facts["rules"])),
         *(("rule", step) for step in steps),
-        ("hypotheses", f"at the settings of scale {facts['ledger_scale']}:" if facts["ledger"] else "none"),
+        ("hypotheses", _hypotheses(facts)),
         *((entry["status"], _hypothesis(entry)) for entry in facts["ledger"]),
         *(("control", _control(control)) for control in facts["controls"]),
         ("experiment", ", ".join([facts["experiment"], *facts["beside"]])),
@@ -91,6 +91,12 @@ def _check_lines(facts: dict[str, Any], claim: dict[str, Any] | None) -> Pairs:
         ("scales", ", ".join(facts["scales"])),
     ]
     return pairs
+
+
+def _hypotheses(facts: dict[str, Any]) -> str:
+    if facts["ledger_error"]:
+        return f"error: {facts['ledger_error']}"
+    return f"at the settings of scale {facts['ledger_scale']}:" if facts["ledger"] else "none"
 
 
 def _hypothesis(entry: dict[str, Any]) -> str:

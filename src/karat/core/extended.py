@@ -18,13 +18,15 @@ def power(base: float, exponent: float) -> float:
     (inf, inf, 8.0, 0.0)
     """
     try:
-        return float(base) ** exponent
+        return _float(base) ** exponent
     except (OverflowError, ZeroDivisionError):
         return math.inf
 
 
 def ratio(numerator: float, denominator: float) -> float:
-    r"""Return :math:`a / b` for :math:`a > 0` and :math:`b \ge 0`; a denominator that underflows gives infinity.
+    r"""Return :math:`a / b` for :math:`a > 0` and :math:`b \ge 0`, one of them finite.
+
+    A denominator that underflows gives infinity.
 
     Args:
         numerator: a, above zero.
@@ -34,8 +36,8 @@ def ratio(numerator: float, denominator: float) -> float:
     (inf, inf, 0.25)
     """
     try:
-        return numerator / denominator
-    except (OverflowError, ZeroDivisionError):  # whole numbers overflow where floats become infinite
+        return _float(numerator) / _float(denominator)
+    except ZeroDivisionError:
         return math.inf
 
 
@@ -50,5 +52,13 @@ def exponential(exponent: float) -> float:
     """
     try:
         return math.exp(exponent)
+    except OverflowError:
+        return math.inf
+
+
+def _float(number: float) -> float:
+    """A whole number of more than 308 digits is infinite."""
+    try:
+        return float(number)
     except OverflowError:
         return math.inf

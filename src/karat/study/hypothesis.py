@@ -5,6 +5,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeVar
 
+from karat.errors import KaratError, reason
+
 if TYPE_CHECKING:  # a check speaks of conditions, and its ledger collects them
     from karat.study.check import Check
     from karat.study.run import Run
@@ -15,6 +17,10 @@ R = TypeVar("R")
 Status = Literal["met", "unmet", "waived", "not checkable"]
 _ORDER: tuple[Status, ...] = ("unmet", "not checkable", "waived", "met")
 """From worst to best."""
+
+
+class HypothesesError(KaratError, ValueError):
+    """The conditions of a check raise at a setting: an error of the check, no word about its statement."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -140,8 +146,6 @@ class Entry:
 def ledger_of(check: "Check[C, R]", runs: "Sequence[Run[C, R]]") -> tuple[Entry, ...]:
     """Return the hypotheses of a check at the settings of these runs, each once.
 
-    Settings that give a hypothesis no number at all leave it unmet.
-
     Args:
         check: whose statement it is.
         runs: those that the finding looked at.
@@ -153,7 +157,7 @@ def ledger_of(check: "Check[C, R]", runs: "Sequence[Run[C, R]]") -> tuple[Entry,
 
 
 def conditions_at(check: "Check[C, R]", config: C) -> Sequence[Condition]:
-    """Return the hypotheses of a check at one setting.
+    """Return the hypotheses of a check at one setting; a HypothesesError if they cannot be computed there.
 
     Args:
         check: whose statement it is.
@@ -161,9 +165,11 @@ def conditions_at(check: "Check[C, R]", config: C) -> Sequence[Condition]:
     """
     try:
         return check.conditions(config)
-    except (ValueError, ArithmeticError) as error:
-        name = "settings for which the hypotheses can be computed"
-        return [Condition(name=name, status="unmet", note=" ".join(str(error).split()))]
+    except Exception as error:
+        kind = type(error).__name__
+        raise HypothesesError(
+            f"the hypotheses of `{check.claim_id}` cannot be computed ({kind}: {reason(error)})."
+        ) from error
 
 
 def collected(conditions: Iterable[Condition]) -> tuple[Entry, ...]:

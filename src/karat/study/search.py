@@ -14,6 +14,7 @@ from karat.study.axes import LARGEST, Axis, axes_of, changed
 from karat.study.check import Check
 from karat.study.config import hints
 from karat.study.experiment import Experiment
+from karat.study.hypothesis import conditions_at
 from karat.study.point import Point, order
 from karat.study.slopes import Slopes
 
@@ -126,7 +127,7 @@ class Search:
         self.tried += 1
         try:
             weight, seconds = self.weight(config), self.law(config)
-            conditions = tuple(self.check.conditions(config))
+            conditions = tuple(conditions_at(self.check, config))
         except (ValueError, ArithmeticError):
             return None
         return Point(config=config, conditions=conditions, seconds=seconds, weight=weight)

@@ -4,12 +4,13 @@ import shlex
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import fmean
+from typing import Any
 
 from karat.core.texts import duration
 from karat.study.check import Check
 from karat.study.claim import SILENT_CONTROLS, Claim
 from karat.study.experiment import SCALES, Cell, cells
-from karat.study.hypothesis import conditions_at
+from karat.study.hypothesis import HypothesesError, conditions_at
 from karat.study.judging.common import SEEDS
 from karat.study.plan import Plan
 from karat.study.record import Record
@@ -98,10 +99,16 @@ def _inside(check: Check, scale: str) -> Settling | None:
     """The next scale at which every hypothesis that can be looked at is met."""
     for larger in _scales_above(check, scale):
         configs = {cell.config_hash: cell.config for cell in cells(check.experiment, larger, 1)}
-        ledger = [one for config in configs.values() for one in conditions_at(check, config)]
-        if all(one.status != "unmet" for one in ledger):
+        if all(_holds_at(check, config) for config in configs.values()):
             return _at_scale(check, larger, f"the settings of scale `{larger}`, inside the hypotheses")
     return None
+
+
+def _holds_at(check: Check, config: Any) -> bool:
+    try:
+        return all(one.status != "unmet" for one in conditions_at(check, config))
+    except HypothesesError:  # judging there would say so
+        return False
 
 
 def _larger(check: Check, scale: str) -> Settling | None:

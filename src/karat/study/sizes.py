@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from karat.study.axes import LARGEST, Axis, as_text, axes_of, changed
 from karat.study.check import Check
-from karat.study.hypothesis import Condition, conditions_at
+from karat.study.hypothesis import Condition, HypothesesError, conditions_at
 
 NAMED = 4
 """How many other settings a size names at most."""
@@ -84,7 +84,11 @@ def _is_number(value: Any) -> bool:
 
 
 def _condition(check: Check, config: Any, name: str) -> Condition | None:
-    return next((one for one in conditions_at(check, config) if one.name == name), None)
+    try:
+        conditions = conditions_at(check, config)
+    except HypothesesError:  # far from the settings that anybody asked about
+        return None
+    return next((one for one in conditions if one.name == name), None)
 
 
 def _meets(check: Check, config: Any, name: str, axis: Axis) -> Callable[[Any], bool]:
