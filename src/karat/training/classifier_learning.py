@@ -90,7 +90,7 @@ class ClassifierLearning:
             if step == self.steps:
                 break
             batch = next(batches)
-            gradient = hinge_gradient(theta, net.scale, x[batch], y[batch], step)
+            gradient = hinge_gradient(theta, net.scale, x.index_select(0, batch), y[batch], step)
             fading = 1 - step / self.steps if self.fade else 1.0
             optimiser.step(gradient, {name: rate * fading for name, rate in rates.items()})
         return net.replace(**theta), measured
@@ -117,7 +117,7 @@ def hinge_gradient(
     residual = (margin <= 1).to(y.dtype).mul_(y / -len(x))
     active = residual.nonzero().squeeze(1)
     if len(active) < MOSTLY * len(x):  # else copying the rows costs more than it spares
-        residual, z, x = residual[active], z[active], x[active]
+        residual, z, x = (table.index_select(0, active) for table in (residual, z, x))
     slope = gated(residual.unsqueeze(1), z)
     return {
         "a": scale * (residual @ z.clamp_(0, 1)),

@@ -11,8 +11,12 @@ from karat.core.checks import require_labels, require_number
 from karat.core.norms import norm, two_inf_norm
 from karat.nets.two_layer import TwoLayer
 
-CHUNK = 8192
-"""Samples per pass: the (samples, neurons) tables of a full batch would not fit into memory."""
+CHUNK = 1024
+"""Samples per pass: the (samples, neurons) tables stay in the cache; those of a full batch would not even fit
+into memory."""
+FAR = 12.0
+"""Standard deviations beyond which normal tails count as those at this point, 1e-32: in single precision they
+would soon be denormal numbers, with which processors are slow."""
 
 
 def class_weights(y: Tensor) -> Tensor:
@@ -208,9 +212,15 @@ def value_and_slope(activation: Activation, z: Tensor) -> tuple[Tensor, Tensor]:
         return activation(z), activation.derivative(z)
     sigma = activation.sigma
     u = z / sigma
-    low, density = torch.special.erfc(u * -math.sqrt(0.5)), torch.exp(u.square() / -2)
-    u -= 1 / sigma
-    high = torch.special.erfc(u * -math.sqrt(0.5))
-    density -= torch.exp(u.square() / -2)
-    value = (z * (low - high) + high) / 2 + density * (sigma / math.sqrt(2 * math.pi))
-    return value, (low - high) / 2
+    low, density = _tail_and_density(u)
+    high, density_high = _tail_and_density(u - 1 / sigma)
+    slope = low.sub_(high).mul_(0.5)
+    value = (z * slope).add_(high, alpha=0.5)
+    value.add_(density.sub_(density_high), alpha=sigma / math.sqrt(2 * math.pi))
+    return value, slope
+
+
+def _tail_and_density(u: Tensor) -> tuple[Tensor, Tensor]:
+    r""":math:`2 \Phi(u)` and :math:`e^{-u^2 / 2}`."""
+    u = u.clamp(-FAR, FAR)
+    return torch.special.erfc(u * -math.sqrt(0.5)), u.square().div_(-2).exp_()

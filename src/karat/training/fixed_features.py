@@ -70,13 +70,16 @@ class LinearLearning:
         velocity = torch.zeros_like(a)
         measured: list[tuple[int, Any]] = []
         batches = shuffled_batches(y, self.batch_size, generator=generator)
+        # One table for the rows of every batch: making a new one costs more than filling it.
+        h = H.new_empty(min(self.batch_size, len(H)), H.shape[1])
         for step in range(self.steps + 1):
             if observe is not None and step in observe_at:
                 measured.append((step, observe(step, a.clone())))
             if step == self.steps:
                 break
             batch = next(batches)
-            h, ys = H[batch], y[batch].unsqueeze(1)
+            torch.index_select(H, 0, batch, out=h)
+            ys = y[batch].unsqueeze(1)
             margin = ys * (h @ a.T)
             if not bool(torch.isfinite(margin).all()):
                 raise Diverged(step, "the training margins are not finite")
@@ -123,7 +126,7 @@ class LinearLearning:
             if step == self.steps:
                 break
             batch = next(batches)
-            xs, ys = x[batch], y[batch]
+            xs, ys = x.index_select(0, batch), y[batch]
             hidden, gate = model.gates(xs)
             margin = ys * model.value(xs, hidden, gate)
             if not bool(torch.isfinite(margin).all()):

@@ -227,9 +227,10 @@ def _scores(trained: Trained, problem: LearningProblem) -> MethodScores:
     """Accuracies, hinge loss, cosines, rate and curve of a method."""
     test, train = problem.test, problem.train
     f = outputs(trained.output, test.x)
+    on_train = outputs(trained.output, train.x) if trained.on_train is None else trained.on_train
     cosines = None if trained.net is None else trained.net.cosines(problem.direction)
     return MethodScores(
-        train=accuracy(outputs(trained.output, train.x), train.y),
+        train=accuracy(on_train, train.y),
         test=accuracy(f, test.y),
         hinge=hinge(f, test.y),
         zero=float((f == 0).double().mean()),

@@ -32,6 +32,7 @@ class Trained:
         net: with its hidden weights, None for the NTK.
         weight_norm: length of the output weights on fixed features, None for the network.
         moved: how far classifier learning moved the hidden weights, None where they are fixed.
+        on_train: outputs on the training sample, where its features are at hand.
     """
 
     output: Callable[[Tensor], Tensor]
@@ -40,6 +41,7 @@ class Trained:
     net: PatternNet | None = None
     weight_norm: float | None = None
     moved: Movement | None = None
+    on_train: Tensor | None = None
 
 
 def train_method(
@@ -190,9 +192,11 @@ def _on_features(
     def hidden(x: Tensor) -> Tensor:
         return frozen.activation(frozen.preactivations(x))
 
-    on_test, on_validation = hidden(problem.test.x), hidden(problem.validation.x)
+    on_train, on_test, on_validation = (
+        outputs(hidden, sample.x) for sample in (problem.train, problem.test, problem.validation)
+    )
     a, curves = plan.on_features(
-        outputs(hidden, problem.train.x),
+        on_train,
         problem.train.y,
         generator=torch.Generator().manual_seed(seed),
         start=None if fixed else frozen.a,
@@ -208,6 +212,7 @@ def _on_features(
         [(step + feature_steps, values[best]) for step, values in curves],
         net,
         float(torch.linalg.vector_norm(weights.double())),
+        on_train=on_train @ weights,
     )
 
 
