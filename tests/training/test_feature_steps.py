@@ -74,7 +74,7 @@ def test_exact_forgetting_is_the_limit_of_the_decay_one_over_two_lr():
 
 def test_value_and_slope_agree_with_the_activation():
     z = torch.linspace(-3, 4, 1001, dtype=torch.float64)
-    for activation in (SmoothedTruncatedRelu(0.2), TruncatedRelu()):
+    for activation in (SmoothedTruncatedRelu(0.2), SmoothedTruncatedRelu(0.02), TruncatedRelu()):
         value, slope = value_and_slope(activation, z.clone())
         assert torch.allclose(value, activation(z), atol=1e-14)
         assert torch.allclose(slope, activation.derivative(z), atol=1e-14)

@@ -8,8 +8,16 @@ import torch
 
 from karat.core.ball import Ball
 from karat.nets import Linear, as_classifier
-from karat.papers.purification.experiments.model_classes import BASE, _half_radius, _kernels
+from karat.papers.purification.experiments.model_classes import (
+    BASE,
+    ModelClassesResult,
+    ModelMeasures,
+    _half_radius,
+    _kernels,
+)
 from karat.papers.purification.experiments.predictors import train
+from karat.papers.purification.figures.model_classes import draw_model_classes
+from karat.study.run import Run
 
 SMALL = replace(BASE, d=20, k=4, batch=128, n_attack=200)
 
@@ -34,6 +42,16 @@ def test_a_model_that_guesses_has_no_half_radius(drawn):
     model, test, generator = drawn
     wrong = as_classifier(Linear(-model.dense_direction.float()))
     assert _half_radius(SMALL, model, wrong, test, generator) is None
+
+
+def test_radii_are_drawn_where_only_some_seeds_have_one():
+    def run(d: int, seed: int, radius: float | None) -> Run:
+        measures = {"net": ModelMeasures(accuracy=0.9, robust=0.5, half_radius=radius)}
+        return Run(replace(SMALL, d=d), ModelClassesResult(tau=0.1, models=measures), seed, str(d))
+
+    pictures = draw_model_classes([run(20, 0, None), run(20, 1, 0.1), run(30, 0, 0.2), run(30, 1, None)])
+    (ax,) = pictures[0].figure.axes
+    assert ax.lines[0].get_xydata().tolist() == [[20, 0.1], [30, 0.2]]
 
 
 def test_two_starts_of_the_kernel_end_with_the_same_outputs(drawn):

@@ -35,7 +35,7 @@ def _draw_radii(runs: Sequence[Run[ModelClassesConfig, ModelClassesResult]]) -> 
     figure, (ax,) = new_figure(1, width=6.0, height=3.6)
     names = [name for name in cube[0].result.models if name != "kernel minus"]
     for index, name in enumerate(names):
-        points = sorted((run.config.d, run.result.models[name].half_radius) for run in cube)
+        points = [(run.config.d, run.result.models[name].half_radius) for run in cube]
         found = [(d, radius) for d, radius in points if radius is not None]
         sizes = sorted({d for d, _ in found})
         middle = [float(np.median([radius for d, radius in found if d == size])) for size in sizes]
