@@ -47,7 +47,7 @@ BOUNDARY = Experiment(
             config=replace(_BASE, start="symmetric", attack_first=False),
             points=_around((1000, 2600, 6800, 18000), (1.2, 1.6, 2.1, 2.8, 3.6)),
             seeds=4,
-            cell_seconds=0.3,
+            cell_seconds=0.2,
         ),
         "full": Preset(
             config=replace(_BASE, m=1000, steps=500, n_test=2000),

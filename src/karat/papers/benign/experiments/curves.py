@@ -45,7 +45,7 @@ def _presets(start: Start) -> dict[str, Preset[MixtureConfig]]:
     quick = _config(start, d=1000, m=1000, mu=5.0, steps=500)
     return {
         "tiny": Preset(config=tiny, seeds=2, cell_seconds=0.5),
-        "quick": Preset(config=quick, seeds=3, cell_seconds=6),
+        "quick": Preset(config=quick, seeds=3, cell_seconds=4.5),
         "full": Preset(config=paper, seeds=10, cell_seconds=12),
     }
 

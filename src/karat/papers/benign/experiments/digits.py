@@ -128,7 +128,7 @@ def _presets(
     """The three sizes at one attack ratio, each with its grid or points."""
     return {
         "tiny": Preset(config=replace(_TINY_SIZE, ratio=ratio), seeds=2, cell_seconds=0.2, **tiny),
-        "quick": Preset(config=replace(_QUICK_SIZE, ratio=ratio), seeds=3, cell_seconds=1.0, **quick),
+        "quick": Preset(config=replace(_QUICK_SIZE, ratio=ratio), seeds=3, cell_seconds=0.65, **quick),
         "full": Preset(config=replace(_PAPER_SIZE, ratio=ratio), seeds=10, cell_seconds=15, **full),
     }
 

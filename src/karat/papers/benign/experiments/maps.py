@@ -24,7 +24,7 @@ FIG1 = Experiment(
             config=_QUICK_SIZE,
             grid={"d": (1000, 2600, 6800, 18000), "mu": (1.2, 1.8, 2.5, 3.5, 5.0, 7.0, 10.0)},
             seeds=3,
-            cell_seconds=0.4,
+            cell_seconds=0.31,
         ),
         "full": Preset(
             config=PAPER_SIZE,
@@ -48,7 +48,7 @@ FIG3 = Experiment(
             config=_QUICK_SIZE,
             grid={"d": (500, 1500, 3000, 6000), "ratio": (0.05, 0.15, 0.3, 0.45)},
             seeds=3,
-            cell_seconds=0.4,
+            cell_seconds=0.3,
         ),
         "full": Preset(
             config=PAPER_SIZE,

@@ -54,7 +54,7 @@ REGIME = Experiment(
             seeds=2,
             cell_seconds=0.5,
         ),
-        "quick": Preset(config=_BASE, points=_CELLS, seeds=8, cell_seconds=1),
+        "quick": Preset(config=_BASE, points=_CELLS, seeds=8, cell_seconds=0.51),
         "full": Preset(
             config=replace(_BASE, steps=20_000, n_test=2000), points=_CELLS, seeds=10, cell_seconds=60
         ),

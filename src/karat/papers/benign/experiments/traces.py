@@ -121,7 +121,7 @@ def _experiment(
             "tiny": Preset(
                 config=replace(config, steps=12, n_test=60), points=points[:: len(points) - 1], seeds=2
             ),
-            "quick": Preset(config=config, points=points, seeds=3, cell_seconds=2.0),
+            "quick": Preset(config=config, points=points, seeds=3, cell_seconds=0.5),
             "full": Preset(
                 config=replace(config, steps=2000, n_test=2000), points=points, seeds=10, cell_seconds=60
             ),
@@ -145,7 +145,7 @@ FIRST_STEP = Experiment(
         "tiny": Preset(config=replace(_INSIDE, steps=1, n_test=40), seeds=2, cell_seconds=0.1),
         # With 40 draws a share of 1 is told from 0.9, the probability that the theorem promises.
         "quick": Preset(
-            config=replace(_INSIDE, steps=1, n_test=40), points=({}, *DEEPER), seeds=40, cell_seconds=0.03
+            config=replace(_INSIDE, steps=1, n_test=40), points=({}, *DEEPER), seeds=40, cell_seconds=0.02
         ),
         "full": Preset(
             config=replace(_INSIDE, steps=1, n_test=40), points=({}, *DEEPER), seeds=200, cell_seconds=0.1

@@ -193,7 +193,7 @@ IMAGES = Experiment(
     paper="features",
     presets={
         "tiny": Preset(config=replace(_BASE, m=10, n=300, epochs=4), seeds=2, cell_seconds=0.5),
-        "quick": Preset(config=_BASE, points=_sources(), seeds=3, cell_seconds=0.05),
+        "quick": Preset(config=_BASE, points=_sources(), seeds=3, cell_seconds=0.13),
         "full": Preset(
             config=replace(_BASE, epochs=10),
             points=_sources(),

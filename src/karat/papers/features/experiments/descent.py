@@ -137,7 +137,7 @@ FIG26 = Experiment(
             seeds=2,
             cell_seconds=0.5,
         ),
-        "quick": Preset(config=replace(_BASE, n=2500), points=_CURVES[:3], seeds=1, cell_seconds=1.5),
+        "quick": Preset(config=replace(_BASE, n=2500), points=_CURVES[:3], seeds=1, cell_seconds=1.1),
         "full": Preset(
             config=replace(_BASE, n=60_000, sizes=(2, 3, 5, 7, 9, 12, 15, 20, 30, 50, 100, 200)),
             points=_CURVES,

@@ -131,7 +131,7 @@ LEM5 = Experiment(
                 {"task": "parity", "p_o": 0.1, "k": 9},
             ),
             seeds=3,
-            cell_seconds=0.07,
+            cell_seconds=0.05,
         ),
         "full": Preset(
             config=replace(_BASE, n=200_000, d=500),

@@ -157,7 +157,7 @@ TAB6 = Experiment(
         "tiny": Preset(
             config=replace(_BASE, d=10, k=2, m=40, n=400, epochs=5, n_test=200), seeds=2, cell_seconds=0.1
         ),
-        "quick": Preset(config=_BASE, points=_PAPER, seeds=3, cell_seconds=0.6),
+        "quick": Preset(config=_BASE, points=_PAPER, seeds=3, cell_seconds=0.46),
         "full": Preset(config=_BASE, points=_PAPER, grid={"init_scale": (0.1, 1.0)}, seeds=5, cell_seconds=6),
     },
     run=run,

@@ -103,7 +103,7 @@ COR3 = Experiment(
         "tiny": Preset(
             config=replace(_BASE, d=20, D=20, n=200, n_test=300, n_validation=200), seeds=2, cell_seconds=0.1
         ),
-        "quick": Preset(config=_BASE, grid={"bandwidth": (0.5, 1.0)}, seeds=3, cell_seconds=0.4),
+        "quick": Preset(config=_BASE, grid={"bandwidth": (0.5, 1.0)}, seeds=3, cell_seconds=0.31),
         "full": Preset(
             config=replace(_BASE, n=8000),
             grid={"bandwidth": (0.25, 0.5, 1.0, 2.0), "p_o": (0.25, 0.5)},

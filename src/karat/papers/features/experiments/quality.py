@@ -172,7 +172,7 @@ LEM23 = Experiment(
             config=_BASE,
             points=({"n": 5000}, {"n": 50_000, "final": True}, {"n": 50_000, "p_o": 0.1}),
             seeds=3,
-            cell_seconds=0.7,
+            cell_seconds=0.52,
         ),
         "full": Preset(
             config=replace(_BASE, final=True, pairs=300, lr_a=(10.0,), n_program=4000),

@@ -170,7 +170,7 @@ QUERIES = Experiment(
     paper="features",
     presets={
         "tiny": Preset(config=replace(_BASE, D=60), seeds=1, cell_seconds=0.2),
-        "quick": Preset(config=_BASE, grid={"D": (60, 100, 200)}, seeds=1, cell_seconds=0.2),
+        "quick": Preset(config=_BASE, grid={"D": (60, 100, 200)}, seeds=1, cell_seconds=0.15),
         "full": Preset(config=_BASE, grid={"D": (60, 100, 200, 400)}, seeds=1, cell_seconds=2),
     },
     run=run,

@@ -172,7 +172,7 @@ LEM6 = Experiment(
             config=_BASE,
             points=({"n": 2500}, {"n": 10_000}, {"n": 40_000}, {"n": 40_000, "p_o": 0.1}, *_GROWING),
             seeds=3,
-            cell_seconds=0.4,
+            cell_seconds=0.25,
         ),
         "full": Preset(
             config=replace(_BASE, pairs=300),

@@ -250,7 +250,7 @@ FIG22 = Experiment(
             seeds=2,
             cell_seconds=0.5,
         ),
-        "quick": Preset(config=_FC, seeds=3, cell_seconds=4),
+        "quick": Preset(config=_FC, seeds=3, cell_seconds=3),
         "full": Preset(
             config=replace(_FC, n=60_000, steps=10_000, teacher_steps=5000),
             seeds=5,
@@ -316,7 +316,7 @@ FIG24 = Experiment(
             config=_FEW if _HERE else replace(_FEW, source="digits"),
             points=_QUICK if _HERE else ({},),
             seeds=1,
-            cell_seconds=3,
+            cell_seconds=1.4,
         ),
         "full": Preset(config=_CNN, points=_PAPER, seeds=3, cell_seconds=3000),
     },

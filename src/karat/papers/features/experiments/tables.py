@@ -102,7 +102,7 @@ TAB3 = _table(
     "tab3",
     "Does anything but the cosines at the start depend on the input dimension?",
     Preset(config=_LEAN_TINY, grid={"d": (20, 200)}, seeds=2, cell_seconds=1),
-    Preset(config=_LEAN, grid={"d": (100, 2000)}, seeds=3, cell_seconds=16),
+    Preset(config=_LEAN, grid={"d": (100, 2000)}, seeds=3, cell_seconds=7),
     Preset(config=_FULL_TABLE, grid={"d": (100, 500, 2000)}, seeds=5, cell_seconds=60),
 )
 
@@ -110,7 +110,7 @@ TAB4 = _table(
     "tab4",
     "Do imbalanced classes change the ranking?",
     Preset(config=_LEAN_TINY, points=_IMBALANCED, grid={"negative_rate": (0.8,)}, seeds=2, cell_seconds=1),
-    Preset(config=_LEAN, points=_IMBALANCED, grid={"negative_rate": (0.8, 0.9)}, seeds=3, cell_seconds=16),
+    Preset(config=_LEAN, points=_IMBALANCED, grid={"negative_rate": (0.8, 0.9)}, seeds=3, cell_seconds=7),
     Preset(
         config=_FULL_TABLE, points=_IMBALANCED, grid={"negative_rate": (0.8, 0.9)}, seeds=5, cell_seconds=60
     ),
@@ -137,7 +137,7 @@ HIDDEN = _table(
             PAPER, task="hidden", D=250, k=50, n=20_000, pairs=150, steps=3, methods=(), n_kernel=0
         ),
         seeds=3,
-        cell_seconds=3,
+        cell_seconds=0.23,
     ),
     Preset(
         config=replace(PAPER, task="hidden", D=250, k=50, methods=("network", "two_step"), n_kernel=0),
@@ -174,7 +174,7 @@ GENERAL = _table(
         seeds=2,
         cell_seconds=1,
     ),
-    Preset(config=_GENERAL, seeds=3, cell_seconds=5),
+    Preset(config=_GENERAL, seeds=3, cell_seconds=2.5),
     Preset(
         config=replace(_GENERAL, n=50_000, pairs=300, lr_a=(10.0, 30.0)),
         grid={"sigma_zeta": (0.0, 0.02, 0.05), "negative_rate": (0.5, 0.7, 0.9)},
@@ -208,7 +208,7 @@ FLOORS = _table(
         config=_FLOORS,
         points=tuple({"k": k, "D": 16 * k, "d": 16 * k} for k in (7, 9, 11)),
         seeds=3,
-        cell_seconds=2,
+        cell_seconds=0.38,
     ),
     Preset(
         config=replace(_FLOORS, n=50_000),
@@ -235,7 +235,7 @@ LEM24 = _table(
     "lem24",
     "How far does classifier learning with one small rate move the neurons?",
     Preset(config=replace(_ONE_RATE, d=60, D=20, n=2000, pairs=24, steps=80), seeds=2, cell_seconds=0.2),
-    Preset(config=_ONE_RATE, seeds=3, cell_seconds=2),
+    Preset(config=_ONE_RATE, seeds=3, cell_seconds=0.46),
     Preset(config=replace(_ONE_RATE, n=50_000, pairs=300), seeds=5, cell_seconds=10),
 )
 

@@ -149,7 +149,7 @@ CLEAN_TIME = Experiment(
                 {"d": 200, "k": 14, "batch": 512},
             ),
             seeds=3,
-            cell_seconds=2.2,
+            cell_seconds=0.89,
         ),
         "full": Preset(
             config=replace(RANDOM_START, clean_steps=3000),

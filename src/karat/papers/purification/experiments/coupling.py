@@ -109,14 +109,14 @@ _WEIGHTS = Preset(
     config=WeightsConfig(digits=4000.0),
     grid={"digits": (4000.0, 8000.0, 16_000.0, 32_000.0)},
     seeds=1,
-    cell_seconds=0.01,
+    cell_seconds=0.005,
 )
 _LOSSES = Preset(
     config=LossConfig(alpha=4.0),
     grid={"alpha": (4.0, 16.0, 64.0, 256.0, 1024.0, 4096.0)},
     points=({"k": None}, {"k": 1024}, {"k": 1024, "small_spread": 1.0}),
     seeds=1,
-    cell_seconds=0.1,
+    cell_seconds=0.01,
 )
 
 COUPLING_WEIGHTS = Experiment(

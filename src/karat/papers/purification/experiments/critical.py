@@ -133,7 +133,7 @@ def _preset(cases: int) -> Preset[CriticalConfig]:
         config=CriticalConfig(spread=0.1, cases=cases),
         grid={"spread": _SPREADS, "symmetry": ("odd", "even")},
         seeds=3,
-        cell_seconds=cases * 2e-4,
+        cell_seconds=cases * 1e-4,
     )
 
 

@@ -81,7 +81,11 @@ DENSE_SIGNAL = Experiment(
     paper="purification",
     presets={
         scale: Preset(
-            config=DenseSignalConfig(d=400, k=14, level=0.5), points=points, grid=LEVELS, seeds=seeds
+            config=DenseSignalConfig(d=400, k=14, level=0.5),
+            points=points,
+            grid=LEVELS,
+            seeds=seeds,
+            cell_seconds=0.05,
         )
         for scale, points, seeds in (
             ("tiny", _sizes(50, 100, 200), 2),

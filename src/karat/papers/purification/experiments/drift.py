@@ -210,7 +210,7 @@ DRIFT = Experiment(
                 *({"d": d, "k": k, **QUIET} for d, k in ((50, 7), (100, 9), (141, 11))),
             ),
             seeds=3,
-            cell_seconds=0.5,
+            cell_seconds=0.35,
         ),
         "full": Preset(
             config=StepConfig(d=200, k=14, batch=2048),

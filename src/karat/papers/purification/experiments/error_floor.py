@@ -71,7 +71,7 @@ ERROR_FLOOR = Experiment(
             config=ErrorFloorConfig(k=64, n=4000), grid={"k": (64, 128, 256)}, seeds=2, cell_seconds=0.1
         ),
         "quick": Preset(
-            config=ErrorFloorConfig(k=64), grid={"k": (64, 256, 1024, 4096)}, seeds=3, cell_seconds=0.8
+            config=ErrorFloorConfig(k=64), grid={"k": (64, 256, 1024, 4096)}, seeds=3, cell_seconds=0.59
         ),
         "full": Preset(
             config=ErrorFloorConfig(k=64, n=40_000),

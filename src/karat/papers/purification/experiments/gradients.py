@@ -210,7 +210,7 @@ GRADIENTS = Experiment(
             cell_seconds=0.1,
         ),
         "quick": Preset(
-            config=GradientsConfig(N=250), grid={"N": (250, 1000, 4000, 16_000)}, seeds=5, cell_seconds=0.3
+            config=GradientsConfig(N=250), grid={"N": (250, 1000, 4000, 16_000)}, seeds=5, cell_seconds=0.1
         ),
         "full": Preset(
             config=GradientsConfig(N=250, reference=1_000_000),

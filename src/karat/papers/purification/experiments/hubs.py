@@ -115,7 +115,7 @@ HUBS = Experiment(
                 {"d": 100, "k": 9},
             ),
             seeds=3,
-            cell_seconds=1,
+            cell_seconds=0.46,
         ),
         "full": Preset(
             config=BASE,

@@ -164,7 +164,7 @@ KINETICS = Experiment(
         "quick": Preset(
             config=StepConfig(d=100, k=9, batch=1024),
             seeds=3,
-            cell_seconds=3,
+            cell_seconds=1.9,
         ),
         "full": Preset(
             config=StepConfig(d=200, k=14),

@@ -207,7 +207,7 @@ L2 = Experiment(
             config=replace(RANDOM_START, batch=1024, n_attack=250, pgd_steps=20),
             points=({"d": 100, "k": 20, "batch": 512}, {"d": 200, "k": 14}),
             seeds=5,
-            cell_seconds=6,
+            cell_seconds=3.5,
         ),
         "full": Preset(
             config=replace(RANDOM_START, n_certify=100, certify_domains=500),

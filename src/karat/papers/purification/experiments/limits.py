@@ -174,7 +174,7 @@ def _presets(
     config: PureStartConfig, sizes: tuple[int, ...] = (10**7, 10**8, 10**9, 10**10)
 ) -> dict[str, Preset[PureStartConfig]]:
     small = replace(config, clean_steps=60, robust_time=config.robust_time / 3, batch=8)
-    share = 1.0 if config.p == 2 else 0.25  # of the work, like the small codes
+    share = 1.0 if config.p == 2 else 0.4  # of the work, like the small codes
     return {
         "tiny": Preset(
             config=replace(small, n_test=300, n_moved=200, n_attack=60, n_linear=4),
@@ -186,7 +186,7 @@ def _presets(
             config=config,
             grid={"d": sizes},
             seeds=3,
-            cell_seconds=5.0 * share,
+            cell_seconds=1.5 * share,
         ),
         "full": Preset(
             config=replace(config, clean_steps=200, n_test=40_000, n_moved=4000, n_attack=2000),

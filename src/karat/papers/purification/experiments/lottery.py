@@ -206,7 +206,7 @@ LOTTERY = Experiment(
             seeds=2,
             cell_seconds=0.6,
         ),
-        "quick": Preset(config=replace(RANDOM_START, batch=1024), seeds=3, cell_seconds=4),
+        "quick": Preset(config=replace(RANDOM_START, batch=1024), seeds=3, cell_seconds=2),
         "full": Preset(
             config=RANDOM_START,
             points=(

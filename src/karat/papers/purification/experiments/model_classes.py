@@ -281,7 +281,7 @@ MODEL_CLASSES = Experiment(
                 {"d": 100, "k": 9, "batch": 512},
             ),
             seeds=3,
-            cell_seconds=3,
+            cell_seconds=1.9,
         ),
         "full": Preset(
             config=replace(BASE, model_steps=1000, inner=5, n_attack=1000),

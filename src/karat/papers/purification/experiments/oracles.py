@@ -148,7 +148,7 @@ ORACLES = Experiment(
             config=OraclesConfig(k=16),
             points=({"k": 16}, {"k": 32}, {"k": 64}, {"k": 128}, NOISY),
             seeds=3,
-            cell_seconds=0.4,
+            cell_seconds=0.13,
         ),
         "full": Preset(
             config=OraclesConfig(k=16, n=10_000),

@@ -62,7 +62,7 @@ PHASE_ONE = Experiment(
                 COUPLED,
             ),
             seeds=3,
-            cell_seconds=3,
+            cell_seconds=1.6,
         ),
         "full": Preset(
             config=PhaseConfig(d=100_000, k=41, sure=40, wrong=10, typical=30, n=2000, n_test=10_000),

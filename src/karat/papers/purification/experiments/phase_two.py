@@ -99,7 +99,7 @@ PHASE_TWO = Experiment(
             cell_seconds=0.3,
         ),
         "quick": Preset(
-            config=PhaseTwoConfig(d=10**9), grid={"d": (10**9, 10**10, 10**11)}, seeds=3, cell_seconds=1
+            config=PhaseTwoConfig(d=10**9), grid={"d": (10**9, 10**10, 10**11)}, seeds=3, cell_seconds=0.32
         ),
         "full": Preset(
             config=PhaseTwoConfig(d=10**9, n_test=10_000, n_few=400, batch=128),

@@ -81,7 +81,7 @@ PRINTED = Experiment(
             config=replace(RANDOM_START, d=50, k=7, batch=256, clean_steps=400, n_test=1000),
             points=PIECES,
             seeds=3,
-            cell_seconds=0.7,
+            cell_seconds=0.23,
         ),
         "full": Preset(
             config=replace(RANDOM_START, d=200, k=14, clean_steps=500),

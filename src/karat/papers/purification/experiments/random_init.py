@@ -129,7 +129,7 @@ RANDOM_INIT = Experiment(
         "quick": Preset(
             config=replace(RANDOM_START, d=100, k=9, batch=512, ramp=0.8, n_attack=400, pgd_steps=15),
             seeds=3,
-            cell_seconds=3.6,
+            cell_seconds=1.8,
         ),
         "full": Preset(
             config=replace(RANDOM_START, ramp=0.8),

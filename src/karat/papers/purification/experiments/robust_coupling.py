@@ -144,7 +144,11 @@ def _presets(config: CouplingConfig) -> dict[str, Preset[CouplingConfig]]:
             cell_seconds=0.1,
         ),
         "quick": Preset(
-            config=config, points=points, grid={"d": (10**7, 10**8, 10**9)}, seeds=3, cell_seconds=0.4
+            config=config,
+            points=points,
+            grid={"d": (10**7, 10**8, 10**9)},
+            seeds=3,
+            cell_seconds=0.5 if config.p == 2 else 0.05,
         ),
         "full": Preset(
             config=replace(config, batch=128, n_test=1000, robust_time=3.0),

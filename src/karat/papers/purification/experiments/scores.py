@@ -80,7 +80,7 @@ SCORES = Experiment(
     presets={
         "tiny": Preset(config=ScoresConfig(k=64), grid={"k": (64, 256, 1024)}, seeds=1, cell_seconds=0.4),
         "quick": Preset(
-            config=ScoresConfig(k=64), grid={"k": (64, 256, 1024, 4096, 10_000)}, seeds=1, cell_seconds=1
+            config=ScoresConfig(k=64), grid={"k": (64, 256, 1024, 4096, 10_000)}, seeds=1, cell_seconds=0.55
         ),
         "full": Preset(
             config=ScoresConfig(k=64),

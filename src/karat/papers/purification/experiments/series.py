@@ -76,7 +76,7 @@ SERIES = Experiment(
     presets={
         "tiny": Preset(config=SeriesConfig(degree=1), grid={"degree": (1, 2, 3)}, seeds=1, cell_seconds=0.1),
         "quick": Preset(
-            config=SeriesConfig(degree=1), grid={"degree": (1, 2, 3, 4, 6)}, seeds=1, cell_seconds=0.1
+            config=SeriesConfig(degree=1), grid={"degree": (1, 2, 3, 4, 6)}, seeds=1, cell_seconds=0.01
         ),
         "full": Preset(
             config=SeriesConfig(degree=1), grid={"degree": (1, 2, 3, 4, 6)}, seeds=1, cell_seconds=0.1

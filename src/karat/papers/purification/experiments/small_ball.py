@@ -91,7 +91,7 @@ SMALL_BALL = Experiment(
         "tiny": Preset(
             config=SmallBallConfig(k=8, n=1000), grid={"k": (8, 12, 16)}, seeds=2, cell_seconds=0.1
         ),
-        "quick": Preset(config=SmallBallConfig(k=8), grid={"k": (8, 16, 32, 64)}, seeds=3, cell_seconds=0.03),
+        "quick": Preset(config=SmallBallConfig(k=8), grid={"k": (8, 16, 32, 64)}, seeds=3, cell_seconds=0.09),
         "full": Preset(
             config=SmallBallConfig(k=8, n=40_000),
             grid={"k": (8, 16, 32, 64, 128)},

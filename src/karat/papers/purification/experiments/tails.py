@@ -112,7 +112,7 @@ TAILS = Experiment(
             config=TailsConfig(N=100),
             grid={"N": (100, 1000, 10_000, 100_000), "walk": ("fair", "rising")},
             seeds=1,
-            cell_seconds=0.02,
+            cell_seconds=0.005,
         ),
         "full": Preset(
             config=TailsConfig(N=100),

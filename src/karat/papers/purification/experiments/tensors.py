@@ -141,7 +141,7 @@ TENSORS = Experiment(
     paper="purification",
     presets={
         "tiny": Preset(config=TensorsConfig(d=4), grid={"d": (4, 6, 8)}, seeds=2, cell_seconds=0.05),
-        "quick": Preset(config=TensorsConfig(d=5), grid={"d": (5, 8, 12, 18)}, seeds=6, cell_seconds=0.05),
+        "quick": Preset(config=TensorsConfig(d=5), grid={"d": (5, 8, 12, 18)}, seeds=6, cell_seconds=0.005),
         "full": Preset(
             config=TensorsConfig(d=5), grid={"d": (5, 8, 12, 18, 27, 40)}, seeds=10, cell_seconds=2
         ),

@@ -55,7 +55,7 @@ _GROWING = tuple(
 _PRINTED = tuple({"digits": digits, "width": 1.001} for digits in (2.0, 10.0, 100.0, 1000.0, 10_000.0))
 _WIDER = tuple({"digits": digits, "width": 1.0125} for digits in (3000.0, 6000.0, 12_000.0))
 _ALL = Preset(
-    config=TicketLawConfig(digits=2.0), points=(*_GROWING, *_PRINTED, *_WIDER), seeds=1, cell_seconds=0.01
+    config=TicketLawConfig(digits=2.0), points=(*_GROWING, *_PRINTED, *_WIDER), seeds=1, cell_seconds=0.005
 )
 
 TICKET_LAW = Experiment(

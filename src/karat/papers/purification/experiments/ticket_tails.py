@@ -115,7 +115,7 @@ TICKET_TAILS = Experiment(
     title="From which dimension on does every feature have its sure winners?",
     paper="purification",
     presets={
-        scale: Preset(config=TailsConfig(c0=1.0, gamma=0.1), points=POINTS, seeds=1, cell_seconds=0.01)
+        scale: Preset(config=TailsConfig(c0=1.0, gamma=0.1), points=POINTS, seeds=1, cell_seconds=0.005)
         for scale in ("tiny", "quick", "full")
     },
     run=run,

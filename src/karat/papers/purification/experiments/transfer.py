@@ -106,7 +106,7 @@ TRANSFER = Experiment(
             seeds=2,
             cell_seconds=1,
         ),
-        "quick": Preset(config=TransferConfig(d=200, k=14, batch=512), seeds=3, cell_seconds=7),
+        "quick": Preset(config=TransferConfig(d=200, k=14, batch=512), seeds=3, cell_seconds=2.5),
         "full": Preset(
             config=TransferConfig(d=200, k=14, nets=3),
             points=(

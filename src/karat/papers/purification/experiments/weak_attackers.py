@@ -231,7 +231,7 @@ WEAK_ATTACKERS = Experiment(
         "quick": Preset(
             config=replace(RANDOM_START, d=100, k=9, batch=512, n_attack=400, pgd_steps=10),
             seeds=3,
-            cell_seconds=3.3,
+            cell_seconds=1.6,
         ),
         "full": Preset(
             config=RANDOM_START,
