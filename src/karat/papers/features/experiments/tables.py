@@ -86,7 +86,7 @@ TAB1 = _table(
     "tab1",
     "Do networks beat fixed features on parity labels, and do their neurons find the relevant patterns?",
     Preset(config=TINY, seeds=2, cell_seconds=1),
-    Preset(config=PAPER, seeds=3, cell_seconds=20),
+    Preset(config=PAPER, seeds=3, cell_seconds=10),
     Preset(config=_FULL_RATES, seeds=5, cell_seconds=60),
 )
 
@@ -94,7 +94,7 @@ TAB2 = _table(
     "tab2",
     "Do interval labels, which a linear function can read, need feature learning or input structure?",
     Preset(config=TINY_INTERVAL, grid=_WEIGHTED, seeds=2, cell_seconds=1),
-    Preset(config=INTERVAL, grid=_WEIGHTED, seeds=3, cell_seconds=5),
+    Preset(config=INTERVAL, grid=_WEIGHTED, seeds=3, cell_seconds=1.7),
     Preset(config=replace(INTERVAL, lr_ntk=(0.1, 1.0, 10.0)), grid=_WEIGHTED, seeds=5, cell_seconds=10),
 )
 
@@ -120,7 +120,7 @@ TAB5 = _table(
     "tab5",
     "How few samples are enough?",
     Preset(config=_LEAN_TINY, grid={"n": (2000, 4000)}, seeds=2, cell_seconds=1),
-    Preset(config=_LEAN, points=({"n": 25_000}, SMALL), seeds=3, cell_seconds=10),
+    Preset(config=_LEAN, points=({"n": 25_000}, SMALL), seeds=3, cell_seconds=3.7),
     Preset(config=_FULL_TABLE, points=({"n": 25_000}, SMALL), seeds=5, cell_seconds=40),
 )
 
