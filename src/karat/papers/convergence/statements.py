@@ -16,11 +16,17 @@ def3.2 | Def 3.2 | 88 | definition
 def3.3 | Def 3.3 | 94 | definition
   Surrogate loss L_A(W) = mean_i loss(f(W, A(W, x_i)), y_i), the quantity adversarial training descends.
 def3.4 | Def 3.4 | 104 | definition
-  Robust loss L_*(W): the surrogate loss under the strongest perturbation function.
+  Robust loss L_*(W): the surrogate loss under the strongest perturbation function, so that no other one sees a
+  larger loss.
 thm4.1 | Thm 4.1 | 134 | upper
   Projected gradient descent in the per-layer ball of radius R/sqrt(m), m >= R^9 depth^16/tol^7, lr ~ tol/(m
   depth^2), reaches min_t L_A(W_t) <= min over the ball of L_* + tol for any attack A.
   uses: convergence.lemA.2, convergence.lemA.4, convergence.eq10
+thm4.1.stronger | Thm 4.1 | 140 | qualitative
+  The stronger the attack algorithm is during training, the stronger the guaranteed surrogate loss becomes.
+  uses: convergence.thm5.1
+thm4.1.radius | Thm 4.1 | 142 | existence
+  The greater R is, the less L_*(W_*) is.
 lemA.2 | Lem A.2 | 363 | tight
   At the start every layer x^(h) and every preactivation has length in [2/3, 4/3] for a unit input, with A
   from N(0, 2/m) as printed.
@@ -52,7 +58,8 @@ thm5.1.gap | Eq 17 | 567 | upper
   lr/sqrt(m))^-T)), which falls like R^2/(lr T) and then like R^2/sqrt(m).
   uses: convergence.thm5.1.regret
 thm5.1.exit | App B | 543 | qualitative
-  Unprojected training either stays within 3R of its start or has met the target loss before it leaves.
+  Unprojected training for sqrt(m)/(c lr) steps either stays within 3R of its start or leaves, and either way
+  it has met L_*(W_*) + tol inside.
   uses: convergence.thm5.1.gap
 def5.1 | Def 5.1 | 190 | definition
   Neural tangent kernel K(x, x') = <x, x'> E[act'(<w, x>) act'(<w, x'>)] with w from N(0, I).
@@ -102,6 +109,11 @@ thm6.1.capacity | Sec 6 | 258 | rate
   The smallest nets that interpolate robustly have ~ d times as many parameters as those that interpolate.
   origin: karat
   uses: convergence.thm6.1
+sec7.transfer | Sec 7 | 266 | qualitative
+  The guarantee is about the perturbation function of training alone: trained against a weaker one than the
+  strongest, a net has a larger loss under others.
+  origin: karat
+  uses: convergence.thm5.1
 vs-lazy | Eq 4 | 164 | qualitative
   Paired initialisation makes grad_x f = 0 at the start and removes the ~ sqrt(d/2) gradient on which the lazy
   theorem rests, so that the smallest flip radius of the most robust net of the lazy ball stays constant
