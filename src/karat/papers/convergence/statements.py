@@ -16,8 +16,12 @@ def3.2 | Def 3.2 | 88 | definition
 def3.3 | Def 3.3 | 94 | definition
   Surrogate loss L_A(W) = mean_i loss(f(W, A(W, x_i)), y_i), the quantity adversarial training descends.
 def3.4 | Def 3.4 | 104 | definition
-  Robust loss L_*(W): the surrogate loss under the strongest perturbation function, so that no other one sees a
-  larger loss.
+  Robust loss L_*(W): the surrogate loss under the strongest perturbation function.
+def3.4.largest | Def 3.4 | 104 | upper
+  At every step of training, whatever the perturbation function of training is, none sees a larger loss than
+  the robust loss.
+  origin: karat
+  uses: convergence.def3.4
 thm4.1 | Thm 4.1 | 134 | upper
   Projected gradient descent in the per-layer ball of radius R/sqrt(m), m >= R^9 depth^16/tol^7, lr ~ tol/(m
   depth^2), reaches min_t L_A(W_t) <= min over the ball of L_* + tol for any attack A.
@@ -105,10 +109,19 @@ thm6.1 | Thm 6.1 | 252 | lower
 appD.constant | App D | 766 | existence
   Every labelling of a cluster is separated by balls of radius tau when its offset is below tau max(1/gamma_1,
   ..., 1): the printed maximum, read literally.
-thm6.1.capacity | Sec 6 | 258 | rate
-  The smallest nets that interpolate robustly have ~ d times as many parameters as those that interpolate.
+eq7 | Eq 7 | 244 | existence
+  Nets with O(n) parameters interpolate any n points with any labels: 2 n + d suffice, with kinks along one
+  direction.
+thm6.1.pairs | Thm 6.1 | 252 | existence
+  On n/2 pairs of nearly touching balls, turned by any labelling of the proof's clusters, a two-layer ReLU net
+  of width n - 1 interpolates robustly in every dimension: no wider than a net that only interpolates.
   origin: karat
   uses: convergence.thm6.1
+thm6.1.capacity | Sec 6 | 258 | rate
+  For n >> d robust interpolation of these pairs takes ~ d times as many parameters as interpolation, of nets
+  that can be built as of the fewest that Theorem 6.1 leaves.
+  origin: karat
+  uses: convergence.thm6.1, convergence.thm6.1.pairs, convergence.eq7
 sec7.transfer | Sec 7 | 266 | qualitative
   The guarantee is about the perturbation function of training alone: trained against a weaker one than the
   strongest, a net has a larger loss under others.

@@ -102,7 +102,7 @@ _SAME_POINTS = Control(
 
 CHECKS = (
     Check(
-        claim_id="convergence.def3.4",
+        claim_id="convergence.def3.4.largest",
         experiment=TRANSFER,
         evaluate=_largest,
         satisfied=examples((_EXAMPLE, _MEASURED)),

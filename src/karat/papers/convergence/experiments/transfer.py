@@ -1,5 +1,6 @@
 """Training against one perturbation function, and the losses that all others see along the way."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Literal
 
@@ -92,8 +93,7 @@ def run(config: TransferConfig, generator: torch.Generator) -> TransferResult:
     start = draw_net(config.training, generator)
     # Looking on must not change the random choices of training.
     looking = torch.Generator().manual_seed(int(torch.randint(2**31, (1,), generator=generator)))
-    names = (config.strongest, *OTHERS)
-    watch = _Watch(sets, {name: _function(config, name, sets, looking) for name in names})
+    watch = _Watch(sets, [_function(config, name, sets, looking) for name in (config.strongest, *OTHERS)])
     descent = SurrogateDescent(lr=config.lr, loss=PseudoHuber())
     pick = perturbation(config.training, sets, generator)
     _, losses = descent.run(start, sets, pick, steps=config.steps, observe=watch)
@@ -115,10 +115,10 @@ class _Watch:
 
     Args:
         sets: the allowed points of every sample.
-        functions: by name, the strongest one first.
+        functions: the strongest one first.
     """
 
-    def __init__(self, sets: Sets, functions: dict[AttackName, Pick]) -> None:
+    def __init__(self, sets: Sets, functions: Sequence[Pick]) -> None:
         self.sets, self.functions = sets, functions
         self.losses: list[list[float]] = []
 
@@ -131,7 +131,7 @@ class _Watch:
             chosen: Tensor = pick(net, margins, step)
             return float(every[rows, chosen].mean())
 
-        self.losses.append([mean_loss(pick) for pick in self.functions.values()])
+        self.losses.append([mean_loss(pick) for pick in self.functions])
 
 
 _ALL: dict[str, tuple[AttackName, ...]] = {"attack": ("worst", *OTHERS)}
