@@ -133,13 +133,19 @@ vs-lazy | Eq 4 | 164 | qualitative
   instead of ~ 1/sqrt(d).
   origin: karat
 vs-lazy.exists | Thm 5.2 | 208 | existence
-  Convergence's side: in the paired ball around the start, however small C0, there is a net that withstands
-  the attack on all training points.
+  Convergence's side: in the paired ball around the start, however small C0, there is a net that no perturbation
+  within tau breaks on any training point.
+  origin: karat
+  uses: convergence.thm5.2
+vs-lazy.loss | Cor 5.1 | 214 | existence
+  In the paired ball, m >= C0^4, there is a net whose loss under the attack is at most that of the kernel
+  function scaled into the ball, log(1 + exp(-C0/|g|)).
   origin: karat
   uses: convergence.thm5.2
 vs-lazy.none | Eq 4 | 164 | lower
   Lazy's side: no net of the unpaired ball with C0 < tau sqrt(2 d) is robust on all training points; the best
   robust loss of every such net is certified to exceed log 2.
   origin: karat
+  uses: lazy.cor3.2
 """,
 )

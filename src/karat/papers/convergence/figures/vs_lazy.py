@@ -147,7 +147,7 @@ def _draw_flip_radius(ax: Axes, runs: Sequence[VsLazyRun]) -> None:
     ax.set_yscale("log")
     for start, (color, label) in _STARTS.items():
         cells = [run for run in runs if run.config.start == start]
-        d, flip_radius = pivot(cells, _dimension, lambda run: run.result.flip_radius)
+        d, flip_radius = pivot(cells, _dimension, lambda run: run.result.flip_radius or np.nan)
         draw_series(ax, d, flip_radius, label, color=color)
         _, local = pivot(cells, _dimension, lambda run: run.result.flip_ratio)
         draw_series(ax, d, local, f"{label}: |f|/|grad f|", color=color, line=":", marker="", band=False)
