@@ -122,6 +122,9 @@ thm6.1.capacity | Sec 6 | 258 | rate
   that can be built as of the fewest that Theorem 6.1 leaves.
   origin: karat
   uses: convergence.thm6.1, convergence.thm6.1.pairs, convergence.eq7
+sec7.free | Sec 7 | 264 | upper
+  Deep nets reach the bound of Theorem 4.1 without its projection, as the paper conjectures.
+  uses: convergence.thm4.1
 sec7.transfer | Sec 7 | 266 | qualitative
   The guarantee is about the perturbation function of training alone: trained against a weaker one than the
   strongest, a net has a larger loss under others.
