@@ -92,7 +92,9 @@ def _larger(runs: Sequence[TwoLayerRun]) -> Finding:
     if not differences:
         raise Undecided("no two runs of a seed have different radii")
     return noted(
-        exact_bound(differences, "at most", 0.0, GAP, "a net of the larger ball, a certificate for the smaller"),
+        exact_bound(
+            differences, "at most", 0.0, GAP, "a net of the larger ball, a certificate for the smaller"
+        ),
         "Robust loss of a net of the larger ball less a lower bound for all nets of the smaller one.",
     )
 

@@ -85,10 +85,7 @@ _MEASURED = TransferResult(
 
 def _trained(**robust: float) -> list[TransferRun]:
     return examples(
-        *(
-            (replace(_EXAMPLE, attack=name), replace(_MEASURED, robust=loss))
-            for name, loss in robust.items()
-        )
+        *((replace(_EXAMPLE, attack=name), replace(_MEASURED, robust=loss)) for name, loss in robust.items())
     )
 
 

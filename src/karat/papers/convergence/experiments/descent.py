@@ -132,7 +132,10 @@ EXIT = Experiment(
     paper="convergence",
     presets={
         "tiny": Preset(
-            config=replace(TINY, m=256, tol=0.2, lr=0.2, steps=101), grid={"R": (0.3, 1.0)}, seeds=2, cell_seconds=0.2
+            config=replace(TINY, m=256, tol=0.2, lr=0.2, steps=101),
+            grid={"R": (0.3, 1.0)},
+            seeds=2,
+            cell_seconds=0.2,
         ),
         # T = sqrt(m)/(c lr) with c = 0.9; radii for m >= R^4/tol^2, the larger ones too large to be left.
         "quick": Preset(

@@ -39,6 +39,7 @@ from karat.probes.kernel_interpolation import KernelFunction, separating_functio
 from karat.study.experiment import Experiment, Preset
 from karat.study.result import Undefined
 
+
 @dataclass(frozen=True, kw_only=True)
 class Enclosure:
     """A minimum between what was found and what is certified.
@@ -151,7 +152,10 @@ def _flip_radius(net: TwoLayer, x: Tensor, generator: torch.Generator) -> float:
     Twins hide where the net falls from its gradients, so that a second attack follows those of noisy copies.
     """
     classifier, sign = as_classifier(net), torch.where(net(x) > 0, 1.0, -1.0)
-    attacks = (PGD(steps=20), SmoothedPGD(sigma=0.02, draws=4, pgd=PGD(steps=10, step_ratio=0.3, keep="last")))
+    attacks = (
+        PGD(steps=20),
+        SmoothedPGD(sigma=0.02, draws=4, pgd=PGD(steps=10, step_ratio=0.3, keep="last")),
+    )
     broken = [
         minimal_radius(
             classifier, x, sign, Ball(2, 2.0), method=method, rtol=0.05, generator=generator

@@ -35,7 +35,7 @@ def draw_vs_lazy(runs: Sequence[VsLazyRun]) -> list[Picture]:
     d = config.side**2
     caption = (
         f"Digits 0 and 1 of length 1, d = {d}, m = {config.m}, n = {config.n} training points, attack "
-        f"radius tau = {config.tau:g} = {config.tau * math.sqrt(d):.1f}/sqrt(d) on the sphere. Top "
+        f"radius tau = {config.tau:g}, which is {config.tau * math.sqrt(d):.1f} over the root of d, on the sphere. Top "
         "left and bottom left: the best robust training loss of ALL nets in the ball lies in the shaded "
         "band, between the loss of a net that was found (line) and a certified lower bound (its lower edge; "
         "a convex problem plus the largest gain that switching neurons can bring). Dashed blue: "
@@ -165,7 +165,7 @@ def _draw_flip_radius(ax: Axes, runs: Sequence[VsLazyRun]) -> None:
         ax,
         x="network's input dimension d (same data, zero-padded)",
         y="median smallest flip radius",
-        title=f"Flip radius at C0 = {config.C0:g}",
+        title=rf"Flip radius at $C_0$ = {config.C0:g}",
     )
     ax.legend(frameon=False, fontsize=8, loc="lower left")
 
