@@ -36,7 +36,7 @@ def two_layer_parameters(width: int, d: int) -> int:
 
 
 def log_labellings(points: int, width: int, d: int) -> float:
-    r"""Return a bound on :math:`\log_2` of the number of labellings of N points that two-layer ReLU nets reach.
+    r"""Return a bound on :math:`\log_2` of how many labellings of N points two-layer ReLU nets reach.
 
     Every neuron cuts the points in one of :math:`C = 2 \sum_{j \le d} \binom{N-1}{j}` ways (Cover). Between
     these cuts an output is a polynomial of degree 2 in the P parameters, and N of them have at most

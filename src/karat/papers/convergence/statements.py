@@ -136,7 +136,8 @@ vs-lazy | Eq 4 | 164 | qualitative
   instead of ~ 1/sqrt(d).
   origin: karat
 vs-lazy.exists | Thm 5.2 | 208 | existence
-  Convergence's side: in the paired ball around the start, however small C0, there is a net that no perturbation
+  Convergence's side: in the paired ball around the start, however small C0, there is a net that no
+  perturbation
   within tau breaks on any training point.
   origin: karat
   uses: convergence.thm5.2

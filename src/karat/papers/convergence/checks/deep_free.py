@@ -74,7 +74,7 @@ CHECKS = (
                 why="steps up the loss never come below that of the start",
             ),
         ),
-        reading="Theorem 4.1 without its projection. L_*(W_*) of the ball is replaced by the certified minimum "
-        "of the linearised problem there, as in Theorem 4.1; hidden constants read as 1.",
+        reading="Theorem 4.1 without its projection. L_*(W_*) of the ball is replaced by the certified "
+        "minimum of the linearised problem there, as in Theorem 4.1; hidden constants read as 1.",
     ),
 )

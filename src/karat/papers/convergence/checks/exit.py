@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 
 from karat.papers.convergence.bounds import curvature_constant, two_layer_steps, two_layer_width
 from karat.papers.convergence.checks.regret import STILL, UPHILL
@@ -86,8 +87,7 @@ def _larger(runs: Sequence[TwoLayerRun]) -> Finding:
     for same in grouped(_smooth(runs), lambda run: (run.seed, run.config.attack)).values():
         by_radius = sorted(same, key=lambda run: run.config.R)
         differences += [
-            larger.result.target_loss - certified_optimum(smaller)
-            for smaller, larger in zip(by_radius, by_radius[1:], strict=False)
+            larger.result.target_loss - certified_optimum(smaller) for smaller, larger in pairwise(by_radius)
         ]
     if not differences:
         raise Undecided("no two runs of a seed have different radii")
@@ -112,9 +112,9 @@ CHECKS = (
         satisfied=examples(_LEFT, _STAYED),
         violated=examples((_STAYED[0], replace(_LEFT[1], loss_before_exit=0.4)), _STAYED),
         controls=(UPHILL, STILL),
-        reading="Both cases of the proof demand the target: before a run leaves B(3R), and until the last step "
-        "of one that stays. L_*(W_*) from below: the certified minimum of the linearised problem less C R^2/(2 "
-        "sqrt m).",
+        reading="Both cases of the proof demand the target: before a run leaves B(3R), and until the last "
+        "step of one that stays. L_*(W_*) from below: the certified minimum of the linearised problem less "
+        "C R^2/(2 sqrt m).",
     ),
     Check(
         claim_id="convergence.thm4.1.radius",
@@ -131,6 +131,7 @@ CHECKS = (
                 why="at width 4 a net may differ from its linearisation by more than any radius gains",
             ),
         ),
-        reading="Two-layer nets in Frobenius balls, where every net of the smaller ball has a certified loss.",
+        reading="Two-layer nets in Frobenius balls, where every net of the smaller ball has a certified "
+        "loss.",
     ),
 )

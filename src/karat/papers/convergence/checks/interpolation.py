@@ -62,11 +62,11 @@ def _price(runs: Sequence[CapacityRun]) -> Finding:
         raise Undecided("some net does not do what it was built for")
     built = _exponent(runs, lambda run: run.result.parameters / run.result.line_parameters)
     least = _exponent(runs, lambda run: run.result.floor / run.result.line_parameters)
-    n = sorted({run.config.n for run in runs})
+    sizes = _sizes(runs)
     return noted(
         all_of(built, least),
-        f"Parameters of robust nets over those of nets on a line, exponent in d: {built} for the nets built, "
-        f"{least} for the fewest that Theorem 6.1 leaves to two-layer ReLU nets; n = {', '.join(map(str, n))}.",
+        f"Parameters of robust nets over those of nets on a line, exponent in d: {built} for the nets "
+        f"built, {least} for the fewest that Theorem 6.1 leaves to two-layer ReLU nets; n = {sizes}.",
     )
 
 
@@ -152,8 +152,8 @@ CHECKS = (
                 why="with fewer points than dimensions the one direction of a net on a line costs as much",
             ),
         ),
-        reading="Plain interpolation is read as the net on a line. From above: the nets built for the pairs of "
-        "balls. From below: Theorem 6.1 with a bound on the labellings that two-layer ReLU nets reach, for the "
-        "whole class.",
+        reading="Plain interpolation is read as the net on a line. From above: the nets built for the "
+        "pairs of balls. From below: Theorem 6.1 with a bound on the labellings that two-layer ReLU nets "
+        "reach, for the whole class.",
     ),
 )

@@ -56,8 +56,8 @@ def _regret(runs: Sequence[TwoLayerRun]) -> Finding:
         raise Undecided("no run took a step whose recursion could be looked at")
     return noted(
         exact_bound(ratios, "at most", 1.0, RATIO, PROVED),
-        "Largest c over C L for which |W_t - W_*|^2 grows as the recursion allows, with lr^2 |grad|^2 as its "
-        "last term; a negative one needs no curvature term at all.",
+        "Largest c over C L for which |W_t - W_*|^2 grows as the recursion allows, with lr^2 |grad|^2 as "
+        "its last term; a negative one needs no curvature term at all.",
     )
 
 

@@ -1,10 +1,12 @@
 """Checks of what a training attack guarantees: under itself, under stronger ones, under all."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import pairwise
 
 from karat.papers.convergence.checks.two_layer_runs import GAP, START_LOSS
 from karat.papers.convergence.experiments.transfer import OTHERS, TRANSFER, TransferConfig, TransferResult
+from karat.papers.convergence.experiments.two_layer import AttackName
 from karat.study.check import Check
 from karat.study.control import Control
 from karat.study.finding import Finding
@@ -40,12 +42,12 @@ def _stronger(runs: Sequence[TransferRun]) -> Finding:
         raise Undecided(f"no run was trained against {', '.join(missing)}")
     steps = [
         bound(_differences(robust[weak], robust[strong]), "at least", NOTICEABLE, GAP)
-        for weak, strong in zip(STRENGTH, STRENGTH[1:], strict=False)
+        for weak, strong in pairwise(STRENGTH)
     ]
     listed = ", ".join(f"{name} {_mean(robust[name]):.3f}" for name in STRENGTH)
     fallen = "; ".join(
         f"{weak} to {strong}: {step}"
-        for weak, strong, step in zip(STRENGTH, STRENGTH[1:], steps, strict=False)
+        for weak, strong, step in zip(STRENGTH[:-1], STRENGTH[1:], steps, strict=True)
     )
     return noted(all_of(*steps), f"Robust loss by training attack: {listed}. Fall from {fallen}.")
 
@@ -83,7 +85,7 @@ _MEASURED = TransferResult(
 )
 
 
-def _trained(**robust: float) -> list[TransferRun]:
+def _trained(robust: Mapping[AttackName, float]) -> list[TransferRun]:
     return examples(
         *((replace(_EXAMPLE, attack=name), replace(_MEASURED, robust=loss)) for name, loss in robust.items())
     )
@@ -119,8 +121,8 @@ CHECKS = (
         claim_id="convergence.thm4.1.stronger",
         experiment=TRANSFER,
         evaluate=_stronger,
-        satisfied=_trained(identity=0.3, one_step=0.2, worst=0.1),
-        violated=_trained(identity=0.1, one_step=0.2, worst=0.3),
+        satisfied=_trained({"identity": 0.3, "one_step": 0.2, "worst": 0.1}),
+        violated=_trained({"identity": 0.1, "one_step": 0.2, "worst": 0.3}),
         controls=(_SAME_POINTS,),
         reading="Robust loss at the step whose surrogate loss is smallest, for no attack, one step of a "
         "heuristic one and the strongest; a step up in strength counts if it lowers the robust loss by a "
@@ -130,8 +132,8 @@ CHECKS = (
         claim_id="convergence.sec7.transfer",
         experiment=TRANSFER,
         evaluate=_left_open,
-        satisfied=_trained(identity=0.3, one_step=0.2),
-        violated=_trained(identity=0.05, one_step=0.05),
+        satisfied=_trained({"identity": 0.3, "one_step": 0.2}),
+        violated=_trained({"identity": 0.05, "one_step": 0.05}),
         controls=(_SAME_POINTS,),
         reading="At the step whose surrogate loss is smallest, which is the one that the theorem speaks of.",
     ),

@@ -12,7 +12,7 @@ from karat.study.control import Control
 from karat.study.curves import curves
 from karat.study.finding import ERROR, LOSS, Finding, Margin, Unit
 from karat.study.hypothesis import Condition, at_least, at_most, is_so
-from karat.study.judging import Undecided, all_of, bound, exact_bound, noted, rate
+from karat.study.judging import Undecided, all_of, exact_bound, noted, rate
 from karat.study.run import Run, examples
 
 VsLazyRun = Run[VsLazyConfig, VsLazyResult]
@@ -35,8 +35,8 @@ def _dissolved(runs: Sequence[VsLazyRun]) -> Finding:
     unpaired = rate(*_radii(_started(padded, "gaussian")), -HALFWAY.size, "at most")
     return noted(
         all_of(paired, unpaired),
-        f"Exponent in d of the smallest flip radius of the most robust net found, the same data zero-padded: "
-        f"{paired} for the paired start, {unpaired} for the unpaired one.",
+        "Exponent in d of the smallest flip radius of the most robust net found, the same data "
+        f"zero-padded: {paired} for the paired start, {unpaired} for the unpaired one.",
         "Radii are those at which an attack succeeds, medians over test images: upper bounds.",
     )
 
@@ -62,14 +62,14 @@ def _exists(runs: Sequence[VsLazyRun]) -> Finding:
     return noted(
         exact_bound(errors, "at most", 0.0, ERROR, "a certificate for every ball"),
         f"Training points without a certificate at tau = {config.tau:g} = "
-        f"{config.tau * config.side:.1f}/sqrt d; the certificate does not look at the radius of the ball. The "
-        f"net of smallest loss in the (2, inf) ball C0 = {smallest:g} withstands PGD on a share "
+        f"{config.tau * config.side:.1f}/sqrt d; the certificate does not look at the radius of the ball. "
+        f"The net of smallest loss in the (2, inf) ball C0 = {smallest:g} withstands PGD on a share "
         f"{accuracy:.3f}.",
     )
 
 
 def _kernel(runs: Sequence[VsLazyRun]) -> Finding:
-    """Loss under the attack less that of the scaled kernel function, in every paired ball inside the regime."""
+    """Loss under the attack less that of the scaled kernel function, in paired balls inside the regime."""
     paired = _started([run for run in runs if run.config.padded_from is None], "paired")
     inside = [run for run in paired if _width_needed(run.config) <= run.config.m]
     if not inside:
@@ -190,8 +190,8 @@ CHECKS = (
             ),
         ),
         reading="The quantity lazy's proof lives on is |grad f(W0)| ~ sqrt(d/2); pairing makes it 0. The "
-        "flip radius is the smallest one at which PGD or PGD on noisy copies changes the prediction, its median "
-        "over test images.",
+        "flip radius is the smallest one at which PGD or PGD on noisy copies changes the prediction, its "
+        "median over test images.",
         headline=True,
     ),
     Check(
@@ -210,9 +210,9 @@ CHECKS = (
                 why="in lazy's own ball around an unpaired start no net is robust",
             ),
         ),
-        reading="Certified for one net that is built: where all twins move along the widest linear direction "
-        "the net has the sign of this linear function, however little they move. Balls, as lazy has them; for "
-        "bias-free nets caps of the angle arcsin tau are the same.",
+        reading="Certified for one net that is built: where all twins move along the widest linear "
+        "direction the net has the sign of this linear function, however little they move. Balls, as lazy "
+        "has them; for bias-free nets caps of the angle arcsin tau are the same.",
         headline=True,
     ),
     Check(
@@ -231,7 +231,8 @@ CHECKS = (
                 why="an unpaired start has a loss of its own, which a small ball cannot undo",
             ),
         ),
-        reading="The surrogate loss L_A with A = PGD, which is what the theorem speaks of. Constants read as 1.",
+        reading="The surrogate loss L_A with A = PGD, which is what the theorem speaks of. Constants read "
+        "as 1.",
     ),
     Check(
         claim_id="convergence.vs-lazy.none",

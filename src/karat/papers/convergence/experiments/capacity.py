@@ -15,6 +15,7 @@ from karat.papers.convergence.bounds_capacity import (
 from karat.papers.convergence.experiments.pairs import (
     certified_margins,
     draw_pairs,
+    fewer,
     line_net,
     robust_net,
     robust_on_line,
@@ -86,8 +87,7 @@ def run(config: CapacityConfig, generator: torch.Generator) -> CapacityResult:
         direction = torch.randn(config.d, generator=generator, dtype=torch.float64)
         direction = direction / torch.linalg.vector_norm(direction)
         line = line_net(x, y, direction)
-        few = slice(max(1, round(config.kept * line.m)))
-        line = line.replace(W=line.W[few], a=line.a[few], b=line.b[few])
+        line = fewer(line, config.kept)
         interpolated.append(y * line(x) > 0)
         line_robust.append(robust_on_line(x, y, direction, config.tau))
     margin = torch.cat(margins)

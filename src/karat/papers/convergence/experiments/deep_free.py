@@ -60,7 +60,7 @@ class FreeConfig:
 
 @dataclass(frozen=True, kw_only=True)
 class FreeResult:
-    r"""What the two runs measure; gaps are to the certified lower bound of the linearised problem in the ball.
+    r"""What the two runs measure; gaps are to the certified bound of the linearised problem in the ball.
 
     Args:
         start_gap: of the start.

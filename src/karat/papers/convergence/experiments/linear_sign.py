@@ -21,7 +21,7 @@ _WEIGHT = 1e3
 
 
 def widest_direction(x: Tensor, y: Tensor) -> Tensor:
-    r"""Return the unit vector v with the largest :math:`\min_i y_i \langle v, x_i \rangle`, if that is positive.
+    r"""Return the unit vector v with the largest :math:`\min_i y_i \langle v, x_i \rangle`, if positive.
 
     It points to the shortest vector of the convex hull of all :math:`y_i x_i`, a non-negative least squares
     problem.

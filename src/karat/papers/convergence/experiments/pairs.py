@@ -97,6 +97,18 @@ def robust_net(pairs: Pairs, kept: float = 1.0) -> TwoLayer:
     )
 
 
+def fewer(net: TwoLayer, kept: float) -> TwoLayer:
+    """Return a net with biases without its last neurons.
+
+    Args:
+        net: any.
+        kept: share of the neurons that stay, one at least.
+    """
+    assert net.b is not None
+    few = slice(max(1, round(kept * net.m)))
+    return net.replace(W=net.W[few], a=net.a[few], b=net.b[few])
+
+
 def certified_margins(net: TwoLayer, x: Tensor, y: Tensor, tau: float) -> Tensor:
     r"""Return lower bounds on the margins of a two-layer ReLU net over balls, exact where no kink crosses.
 

@@ -25,7 +25,6 @@ from karat.data.digits import default_source
 from karat.data.samples import Samples
 from karat.nets import TwoLayer, as_classifier, init
 from karat.papers.convergence.experiments.ball_search import (
-    Best,
     Points,
     VsLazyConfig,
     attack,

@@ -39,10 +39,10 @@ def draw_capacity(runs: Sequence[CapacityRun]) -> list[Picture]:
     ax.legend(frameon=False, fontsize=8, loc="center left", bbox_to_anchor=(1.0, 0.5))
     config = solved[0].config
     caption = (
-        f"{n} points, the middles of {n // 2} pairs of balls of radius tau that are {config.gap:g} of 2 tau apart "
-        f"and turned at random, {config.labellings} labellings each. Every net drawn does what it was built for "
-        "on all points or balls. Lower curve of the band: two-layer ReLU nets with fewer parameters reach too few "
-        f"labellings for Theorem 6.1. {seeds_note(solved)}"
+        f"{n} points, the middles of {n // 2} pairs of balls of radius tau that are {config.gap:g} of 2 tau "
+        f"apart and turned at random, {config.labellings} labellings each. Every net drawn does what it was "
+        "built for on all points or balls. Lower curve of the band: two-layer ReLU nets with fewer "
+        f"parameters reach too few labellings for Theorem 6.1. {seeds_note(solved)}"
     )
     return [Picture("What robust interpolation costs", caption, figure)]
 
@@ -78,9 +78,9 @@ def draw_shattering(runs: Sequence[ShatteringRun]) -> list[Picture]:
     finish(right, x="dimension d", y="radius over offset", title="The constant")
     config = runs[0].config
     caption = (
-        f"{config.clusters} clusters of d points, {config.labellings} random labellings each: every "
-        "label's points must fit into one ball of radius tau, balls of different labels lie on their sides "
-        "of the plane, and centres stay more than 2 tau apart."
+        f"{config.clusters} clusters of d points, {config.labellings} random labellings each: every label's "
+        "points must fit into one ball of radius tau, balls of different labels lie on their sides of the "
+        "plane, and centres stay more than 2 tau apart."
     )
     return [Picture("Shattered clusters", caption, figure)]
 

@@ -38,8 +38,9 @@ def draw_free(runs: Sequence[FreeRun]) -> list[Picture]:
     finish(ax, x="share of the steps", y=r"$\min_t L_A$ less the minimum", legend=False)
     ax.legend(frameon=False, fontsize=8, loc="center left", bbox_to_anchor=(1.0, 0.5))
     caption = (
-        f"Deep ReLU nets of width {m} from the printed start, lr = {config.step:g}/(m H^2), R = {config.R:g}. The "
-        f"minimum is that of the linearised problem in the ball of every layer. {seeds_note(widest)}"
+        f"Deep ReLU nets of width {m} from the printed start, lr = {config.step:g}/(m H^2), R = "
+        f"{config.R:g}. The minimum is that of the linearised problem in the ball of every layer. "
+        f"{seeds_note(widest)}"
     )
     return [Picture("Deep nets without the projection", caption, figure)]
 

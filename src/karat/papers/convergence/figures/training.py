@@ -43,7 +43,7 @@ def draw_deep(runs: Sequence[DeepRun]) -> list[Picture]:
         ax.set_ylim(lowest, highest)
     caption = (
         f"Deep ReLU nets projected to R/sqrt(m) per layer, R = {runs[0].config.R:g}; the gap is to the "
-        f"certified lower bound of the linearised problem in the same ball. Bands at the largest width. "
+        "certified lower bound of the linearised problem in the same ball. Bands at the largest width. "
         f"{seeds_note(runs)}"
     )
     return [Picture("Projected adversarial training of deep nets", caption, figure)]
@@ -81,8 +81,8 @@ def draw_regret(runs: Sequence[TwoLayerRun]) -> list[Picture]:
     finish(ax, x="steps T", y=r"$\min_{t<T} L_A(W_t) - L_*(W_*)$", legend=False)
     ax.legend(frameon=False, fontsize=8, loc="center left", bbox_to_anchor=(1.0, 0.5))
     caption = (
-        f"Unprojected descent, m = {config.m}, R = {config.R:g}, lr = {config.lr:g}; at T = 1 the gap of the "
-        f"start. W_* is the linearised optimum of B(R), which a net outside may beat. {seeds_note(same)}"
+        f"Unprojected descent, m = {config.m}, R = {config.R:g}, lr = {config.lr:g}; at T = 1 the gap of "
+        f"the start. W_* is the linearised optimum of B(R), which a net outside may beat. {seeds_note(same)}"
     )
     return [Picture("The summed recursion and the gap", caption, figure)]
 
@@ -115,8 +115,8 @@ def draw_target(runs: Sequence[TwoLayerRun]) -> list[Picture]:
     ax.set_ylim(bottom=0)
     finish(ax, x="steps T", y=r"$\min_{t<T} L_A(W_t)$")
     caption = (
-        f"Unprojected descent, m = {config.m}, R = {config.R:g}, n = {config.n} caps of radius {config.tau:g}, a "
-        f"line for each of {len({run.seed for run in runs})} seeds."
+        f"Unprojected descent, m = {config.m}, R = {config.R:g}, n = {config.n} caps of radius "
+        f"{config.tau:g}, a line for each of {len({run.seed for run in runs})} seeds."
     )
     return [Picture("The loss against its target", caption, figure)]
 

@@ -37,8 +37,8 @@ def draw_transfer(runs: Sequence[TransferRun]) -> list[Picture]:
     ax.grid(visible=False)
     config = runs[0].config
     caption = (
-        f"Paired two-layer nets, m = {config.m}, caps of radius {config.tau:g}; surrogate losses at the step at "
-        f"which that of training is smallest. The first column is the robust loss. Means over "
+        f"Paired two-layer nets, m = {config.m}, caps of radius {config.tau:g}; surrogate losses at the "
+        "step at which that of training is smallest. The first column is the robust loss. Means over "
         f"{len({run.seed for run in runs})} seeds."
     )
     return [Picture("What other attacks see", caption, figure)]

@@ -35,14 +35,15 @@ def draw_vs_lazy(runs: Sequence[VsLazyRun]) -> list[Picture]:
     d = config.side**2
     caption = (
         f"Digits 0 and 1 of length 1, d = {d}, m = {config.m}, n = {config.n} training points, attack "
-        f"radius tau = {config.tau:g}, which is {config.tau * math.sqrt(d):.1f} over the root of d, on the sphere. Top "
-        "left and bottom left: the best robust training loss of ALL nets in the ball lies in the shaded "
-        "band, between the loss of a net that was found (line) and a certified lower bound (its lower edge; "
-        "a convex problem plus the largest gain that switching neurons can bring). Dashed blue: "
-        "convergence's prediction, a kernel function with margin 1 scaled into the ball; dashed orange: "
-        "lazy's obstruction with its sharp constant, the best margin C0/2 - tau sqrt(d/2) that an unpaired "
-        "ball allows at one input. Above log 2 no net of the ball is robust on all training points. Bottom "
-        f"right: the same data zero-padded, so that only the network's d grows. {seeds_note(runs)}"
+        f"radius tau = {config.tau:g}, which is {config.tau * math.sqrt(d):.1f} over the root of d, on the "
+        "sphere. Top left and bottom left: the best robust training loss of ALL nets in the ball lies in "
+        "the shaded band, between the loss of a net that was found (line) and a certified lower bound (its "
+        "lower edge; a convex problem plus the largest gain that switching neurons can bring). Dashed "
+        "blue: convergence's prediction, a kernel function with margin 1 scaled into the ball; dashed "
+        "orange: lazy's obstruction with its sharp constant, the best margin C0/2 - tau sqrt(d/2) that an "
+        "unpaired ball allows at one input. Above log 2 no net of the ball is robust on all training "
+        "points. Bottom right: the same data zero-padded, so that only the network's d grows. "
+        f"{seeds_note(runs)}"
     )
     return [Picture("Does a robust net exist near the start?", caption, figure)]
 

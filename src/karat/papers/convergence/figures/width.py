@@ -44,8 +44,8 @@ def draw_width(runs: Sequence[TwoLayerRun]) -> list[Picture]:
         ax.legend(frameon=False, fontsize=7.5, loc="upper center", bbox_to_anchor=(0.5, -0.2))
     caption = (
         f"Paired two-layer nets, n = {config.n}, d = {config.d}, cap radius {config.tau:g}, ball R = "
-        f"{config.R:g}. The reference is the loss of the best linearised net found in the ball; shaded is how "
-        f"far it may lie above the smallest. {seeds_note(same_ball)}"
+        f"{config.R:g}. The reference is the loss of the best linearised net found in the ball; shaded is "
+        f"how far it may lie above the smallest. {seeds_note(same_ball)}"
     )
     return [Picture("Width, movement and patterns", caption, figure)]
 
