@@ -38,8 +38,8 @@ class TransferConfig:
 
     attack: AttackName = "worst"
     m: Pairs
-    n: Annotated[int, Ge(2)] = 6
-    d: Annotated[int, Ge(2)] = 6
+    n: Annotated[int, Ge(2)] = 12
+    d: Annotated[int, Ge(2)] = 10
     tau: CapRadius = 0.5
     K: Count = 12
     lr: Positive = 0.2
@@ -141,8 +141,10 @@ TRANSFER = Experiment(
     title="What do other perturbation functions see of a net that was trained against one?",
     paper="convergence",
     presets={
-        "tiny": Preset(config=TransferConfig(m=64, n=4, K=5, steps=60), grid=_ALL, seeds=2, cell_seconds=0.1),
-        "quick": Preset(config=TransferConfig(m=256), grid=_ALL, seeds=6, cell_seconds=0.25),
+        "tiny": Preset(
+            config=TransferConfig(m=64, n=4, d=6, K=5, steps=60), grid=_ALL, seeds=2, cell_seconds=0.1
+        ),
+        "quick": Preset(config=TransferConfig(m=256), grid=_ALL, seeds=5, cell_seconds=0.4),
         "full": Preset(config=TransferConfig(m=4096, K=40, steps=2000), grid=_ALL, seeds=12, cell_seconds=60),
     },
     run=run,
