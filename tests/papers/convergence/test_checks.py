@@ -133,6 +133,24 @@ def test_a_larger_ball_whose_net_is_not_certified_below_decides_against_the_radi
     assert judged("thm4.1.radius", [small, no_better]).outcome == "fails"
 
 
+def test_a_certificate_above_a_loss_that_was_found_decides_nothing():
+    runs = CHECKS["convergence.vs-lazy.none"].satisfied
+    above = [replace(run, result=replace(run.result, bound=run.result.loss + 0.1)) for run in runs]
+    with pytest.raises(Undecided, match="smaller loss"):
+        judged("vs-lazy.none", above)
+
+
+def test_only_balls_small_for_the_width_are_held_against_the_kernel():
+    """At C0 = 8 a width of 100 is too small, and a large loss there is no exception."""
+    runs = CHECKS["convergence.vs-lazy.loss"].satisfied
+    wide = [
+        replace(run, config=replace(run.config, C0=8.0), result=replace(run.result, loss=9.0)) for run in runs
+    ]
+    assert judged("vs-lazy.loss", [*runs, *wide]).outcome == "holds"
+    with pytest.raises(Undecided, match="small enough"):
+        judged("vs-lazy.loss", wide)
+
+
 def test_deep_runs_that_all_stay_say_nothing_about_the_projection():
     run = CHECKS["convergence.sec7.free"].satisfied[0]
     with pytest.raises(Undecided, match="no run left the ball"):

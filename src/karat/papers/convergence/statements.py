@@ -10,6 +10,11 @@ eq1 | Eq 1 | 68 | definition
   from N(0, 1), and only the W_h trained.
 def3.1 | Def 3.1 | 84 | definition
   A perturbation set B(x) is compatible with the data if closures that meet carry equal labels.
+def3.1.caps | Def 3.1 | 84 | tight
+  Caps of radius tau around unit vectors are compatible with their labels exactly if every two of different
+  labels are more than twice the angle of a cap apart.
+  origin: karat
+  uses: convergence.def3.1
 def3.2 | Def 3.2 | 88 | definition
   A perturbation function A(W, x) returns any point of B(x): the identity, a heuristic attack or the worst
   case.
