@@ -114,14 +114,19 @@ thm6.1 | Thm 6.1 | 252 | lower
 appD.constant | App D | 766 | existence
   Every labelling of a cluster is separated by balls of radius tau when its offset is below tau max(1/gamma_1,
   ..., 1): the printed maximum, read literally.
-eq7 | Eq 7 | 244 | existence
+def6.1 | Def 6.1 | 230 | definition
+  An n-interpolation class gives any labels to any n points more than 2 tau apart.
+def6.2 | Def 6.2 | 234 | definition
+  An n-robust interpolation class gives any labels to the balls of radius tau around any n such points.
+eq7 | Eq 7 | 242 | existence
   Nets with O(n) parameters interpolate any n points with any labels: 2 n + d suffice, with kinks along one
   direction.
+  uses: convergence.def6.1
 thm6.1.pairs | Thm 6.1 | 252 | existence
   On n/2 pairs of nearly touching balls, turned by any labelling of the proof's clusters, a two-layer ReLU net
   of width n - 1 interpolates robustly in every dimension: no wider than a net that only interpolates.
   origin: karat
-  uses: convergence.thm6.1
+  uses: convergence.thm6.1, convergence.def6.2
 thm6.1.capacity | Sec 6 | 258 | rate
   For n >> d robust interpolation of these pairs takes ~ d times as many parameters as interpolation, of nets
   that can be built as of the fewest that Theorem 6.1 leaves.

@@ -99,7 +99,7 @@ def _none(runs: Sequence[VsLazyRun]) -> Finding:
     largest = max((radius for radius in radii if radius <= threshold), default=radii[0])
     hardest = [run for run in unpaired if _radius(run) == largest]
     lower = [run.result.bound for run in hardest]
-    if any(run.result.bound > run.result.loss + ROUNDING for run in unpaired):
+    if any(run.result.bound > run.result.loss + ROUNDING for run in hardest):
         raise Undecided("a net of the ball has a smaller loss than the bound that should lie below all")
     found = min(run.result.loss for run in hardest)
     why = "a convex problem bounds every net of the ball"

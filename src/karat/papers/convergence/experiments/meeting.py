@@ -81,7 +81,7 @@ MEETING = Experiment(
     paper="convergence",
     presets={
         "tiny": Preset(config=MeetingConfig(d=3, pairs=40), grid={"d": (2, 5)}, seeds=2, cell_seconds=0.05),
-        "quick": Preset(config=MeetingConfig(d=3), grid={"d": (2, 6, 50)}, seeds=3, cell_seconds=0.1),
+        "quick": Preset(config=MeetingConfig(d=3), grid={"d": (2, 6, 50)}, seeds=3, cell_seconds=0.02),
         "full": Preset(
             config=MeetingConfig(d=3, pairs=5000), grid={"d": (2, 6, 50, 784)}, seeds=3, cell_seconds=10
         ),

@@ -144,7 +144,7 @@ TRANSFER = Experiment(
         "tiny": Preset(
             config=TransferConfig(m=64, n=4, d=6, K=5, steps=60), grid=_ALL, seeds=2, cell_seconds=0.1
         ),
-        "quick": Preset(config=TransferConfig(m=256), grid=_ALL, seeds=5, cell_seconds=0.4),
+        "quick": Preset(config=TransferConfig(m=256), grid=_ALL, seeds=5, cell_seconds=0.35),
         "full": Preset(config=TransferConfig(m=4096, K=40, steps=2000), grid=_ALL, seeds=12, cell_seconds=60),
     },
     run=run,
