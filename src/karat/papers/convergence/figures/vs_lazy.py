@@ -7,7 +7,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from karat.papers.convergence.checks.vs_lazy import ZERO_FUNCTION_LOSS, VsLazyRun
+from karat.papers.convergence.checks.vs_lazy import ZERO_FUNCTION_LOSS
+from karat.papers.convergence.checks.vs_lazy_runs import VsLazyRun
 from karat.papers.convergence.experiments.vs_lazy import VS_LAZY
 from karat.study.drawing.picture import Drawing, Picture
 from karat.study.drawing.series import draw_series, power_guide, seeds_note
