@@ -7,7 +7,6 @@ from karat.core import Logistic
 from karat.core.divergence import Diverged
 from karat.nets import init
 from karat.training import Constant, Trainer
-from karat.training.small_nets import train_batch
 from karat.training.surrogate import Sets, SurrogateDescent, hashed, identity, one_step, random, worst
 
 
@@ -58,16 +57,3 @@ def test_observer_sees_the_squared_gradient(sets, net):
 def test_divergence_is_raised(sets, net):
     with pytest.raises(Diverged, match="margins are not finite"):
         SurrogateDescent(lr=0.1).run(net.replace(W=float("inf") * net.W), sets, identity, steps=5)
-
-
-def test_small_nets_interpolate_and_report_their_own_margin():
-    x = torch.tensor([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], dtype=torch.float64)
-    y = torch.tensor([1.0, -1.0, -1.0, 1.0], dtype=torch.float64)
-    settings = {"restarts": 6, "steps": 250, "attack_steps": 4, "lr": 0.05}
-    for tau in (0.0, 0.2):
-        nets = train_batch(x, y, tau, 8, generator=torch.Generator().manual_seed(0), **settings)
-        margins = [margin for _, margin in nets]
-        assert margins == sorted(margins, reverse=True)
-        assert margins[0] > 0
-        best, margin = nets[0]
-        assert float((y * best(x)).min()) >= margin - 1e-9

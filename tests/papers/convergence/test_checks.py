@@ -6,7 +6,12 @@ from dataclasses import replace
 import pytest
 
 from karat.papers.convergence.bounds import regret_gap
-from karat.papers.convergence.checks.two_layer_runs import EXAMPLE, MEASURED, START_LOSS
+from karat.papers.convergence.checks.two_layer_runs import (
+    EXAMPLE,
+    MEASURED,
+    START_LOSS,
+    certified_optimum,
+)
 from karat.papers.convergence.experiments.activations import SLOPE_LIPSCHITZ
 from karat.papers.convergence.experiments.deep import DeepConfig
 from karat.study.hypothesis import conditions_at
@@ -15,6 +20,7 @@ from karat.study.registry import PAPERS
 from karat.study.run import Runs, examples
 
 CHECKS = PAPERS["convergence"].checks
+STAYED = (replace(EXAMPLE, lr=0.05, steps=1005), MEASURED)
 
 
 def judged(item, runs):
@@ -92,7 +98,69 @@ def test_projected_runs_and_kinked_activations_have_no_recursion(item):
 
 def test_runs_that_all_stay_show_one_case_only():
     with pytest.raises(Undecided, match="only one of the two cases"):
-        judged("thm5.1.exit", examples((EXAMPLE, MEASURED)))
+        judged("thm5.1.exit", examples(STAYED))
+
+
+@pytest.mark.parametrize("left", [None, 50])
+def test_both_cases_of_the_exit_must_meet_the_target(left):
+    """Without a loss near the target a run fails, whether it leaves the ball or stays."""
+    still = (STAYED[0], replace(MEASURED, left_triple=left, loss_before_exit=START_LOSS))
+    assert judged("thm5.1.exit", examples(still)).outcome == "fails"
+
+
+def test_the_time_of_the_exit_lies_between_e_and_four():
+    config = STAYED[0]
+    assert unmet("thm5.1.exit", config) == []
+    assert unmet("thm5.1.exit", replace(config, steps=1000)) == ["steps >= sqrt(m)/(c lr)"]
+    assert unmet("thm5.1.exit", replace(config, steps=1400)) == ["S_T <= 4, so that R^2 - 4 R^2/S_T <= 0"]
+    assert (
+        unmet("thm5.1.exit", replace(config, activation="relu", steps=10**9))
+        == [
+            "steps >= sqrt(m)/(c lr)",
+            "S_T <= 4, so that R^2 - 4 R^2/S_T <= 0",
+            "Asm 5.1: phi' is Lipschitz",
+        ][1:]
+    )
+
+
+def test_a_larger_ball_whose_net_is_not_certified_below_decides_against_the_radius():
+    runs = CHECKS["convergence.thm4.1.radius"].satisfied
+    small, large = (next(run for run in runs if run.config.R == R) for R in (0.5, 1.0))
+    finding = judged("thm4.1.radius", [small, large])
+    lower = certified_optimum(small)
+    assert finding.measured == pytest.approx(large.result.target_loss - lower)
+    no_better = replace(large, result=replace(large.result, target_loss=small.result.target_loss))
+    assert judged("thm4.1.radius", [small, no_better]).outcome == "fails"
+
+
+def test_a_certificate_above_a_loss_that_was_found_decides_nothing():
+    runs = CHECKS["convergence.vs-lazy.none"].satisfied
+    above = [replace(run, result=replace(run.result, bound=run.result.loss + 0.1)) for run in runs]
+    with pytest.raises(Undecided, match="smaller loss"):
+        judged("vs-lazy.none", above)
+
+
+def test_only_balls_small_for_the_width_are_held_against_the_kernel():
+    """At C0 = 8 a width of 100 is too small, and a large loss there is no exception."""
+    runs = CHECKS["convergence.vs-lazy.loss"].satisfied
+    wide = [
+        replace(run, config=replace(run.config, C0=8.0), result=replace(run.result, loss=9.0)) for run in runs
+    ]
+    assert judged("vs-lazy.loss", [*runs, *wide]).outcome == "holds"
+    with pytest.raises(Undecided, match="small enough"):
+        judged("vs-lazy.loss", wide)
+
+
+def test_deep_runs_that_all_stay_say_nothing_about_the_projection():
+    run = CHECKS["convergence.sec7.free"].satisfied[0]
+    with pytest.raises(Undecided, match="no run left the ball"):
+        judged("sec7.free", [replace(run, result=replace(run.result, moved=0.5))])
+
+
+def test_nets_that_fail_at_their_task_give_no_price():
+    runs = CHECKS["convergence.thm6.1.capacity"].satisfied
+    with pytest.raises(Undecided, match="does not do what it was built for"):
+        judged("thm6.1.capacity", [replace(run, result=replace(run.result, robust=0.9)) for run in runs])
 
 
 def test_a_bound_above_the_function_itself_is_vacuous():

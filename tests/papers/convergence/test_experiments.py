@@ -51,12 +51,11 @@ def test_paired_starts_have_no_gradient_and_unpaired_ones_have_root_half_d(recor
             assert run.result.start_gradient == pytest.approx(root_half_d, rel=0.25)
 
 
-def test_small_paired_balls_hold_nets_that_separate_as_much_as_wide_ones(records):
-    """Around a paired start the linearised net scales with the ball, so its signs fit into every ball."""
+def test_only_paired_balls_have_a_certified_net_and_only_padded_images_a_flip_radius(records):
     for run in read_runs(VS_LAZY, records(VS_LAZY.name)):
-        assert run.result.largest_train_accuracy >= run.result.train_accuracy
         if run.config.start == "gaussian":
-            assert run.result.largest_train_accuracy == run.result.train_accuracy
+            assert run.result.certified_accuracy == 0
+        assert (run.result.flip_radius is None) == (run.config.padded_from is None)
 
 
 @pytest.mark.slow
@@ -211,8 +210,11 @@ def test_allowed_points_lie_on_the_sphere_within_their_caps():
         ("convergence.shattering", {"share": 0.0}, "`share` of `{}` must be a finite number <= 2 and > 0"),
         ("convergence.vs-lazy", {"tau": 1.2}, "`tau` of `{}` must be a finite number >= 0 and <= 1"),
         ("convergence.vs-lazy", {"padded_from": 20}, "`padded_from` of "),
-        ("convergence.capacity", {"widths": "4,2"}, "`widths` of `{}` must hold increasing whole numbers"),
-        ("convergence.capacity", {"widths": ""}, "`widths` of `{}` must hold at least 1 value"),
+        ("convergence.capacity", {"n": 63}, "`n` of `{}` must be"),
+        ("convergence.capacity", {"n": 2}, "`n` of `{}` must be"),
+        ("convergence.capacity", {"kept": 0.0}, "`kept` of `{}` must be a finite number"),
+        ("convergence.free", {"depth": 0}, "`depth` of `{}` must be a whole number >= 1, got 0."),
+        ("convergence.transfer", {"m": 33}, "`m` of `{}` must be even, for neurons come in pairs; got 33."),
     ],
 )
 def test_malformed_settings_are_answered_in_one_line(name, overrides, message):

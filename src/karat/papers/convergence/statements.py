@@ -10,6 +10,11 @@ eq1 | Eq 1 | 68 | definition
   from N(0, 1), and only the W_h trained.
 def3.1 | Def 3.1 | 84 | definition
   A perturbation set B(x) is compatible with the data if closures that meet carry equal labels.
+def3.1.caps | Def 3.1 | 84 | tight
+  Caps of radius tau around unit vectors are compatible with their labels exactly if every two of different
+  labels are more than twice the angle of a cap apart.
+  origin: karat
+  uses: convergence.def3.1
 def3.2 | Def 3.2 | 88 | definition
   A perturbation function A(W, x) returns any point of B(x): the identity, a heuristic attack or the worst
   case.
@@ -17,10 +22,20 @@ def3.3 | Def 3.3 | 94 | definition
   Surrogate loss L_A(W) = mean_i loss(f(W, A(W, x_i)), y_i), the quantity adversarial training descends.
 def3.4 | Def 3.4 | 104 | definition
   Robust loss L_*(W): the surrogate loss under the strongest perturbation function.
+def3.4.largest | Def 3.4 | 104 | upper
+  At every step of training, whatever the perturbation function of training is, none sees a larger loss than
+  the robust loss.
+  origin: karat
+  uses: convergence.def3.4
 thm4.1 | Thm 4.1 | 134 | upper
   Projected gradient descent in the per-layer ball of radius R/sqrt(m), m >= R^9 depth^16/tol^7, lr ~ tol/(m
   depth^2), reaches min_t L_A(W_t) <= min over the ball of L_* + tol for any attack A.
   uses: convergence.lemA.2, convergence.lemA.4, convergence.eq10
+thm4.1.stronger | Thm 4.1 | 140 | qualitative
+  The stronger the attack algorithm is during training, the stronger the guaranteed surrogate loss becomes.
+  uses: convergence.thm5.1
+thm4.1.radius | Thm 4.1 | 142 | existence
+  The greater R is, the less L_*(W_*) is.
 lemA.2 | Lem A.2 | 363 | tight
   At the start every layer x^(h) and every preactivation has length in [2/3, 4/3] for a unit input, with A
   from N(0, 2/m) as printed.
@@ -52,7 +67,8 @@ thm5.1.gap | Eq 17 | 567 | upper
   lr/sqrt(m))^-T)), which falls like R^2/(lr T) and then like R^2/sqrt(m).
   uses: convergence.thm5.1.regret
 thm5.1.exit | App B | 543 | qualitative
-  Unprojected training either stays within 3R of its start or has met the target loss before it leaves.
+  Unprojected training for sqrt(m)/(c lr) steps either stays within 3R of its start or leaves, and either way
+  it has met L_*(W_*) + tol inside.
   uses: convergence.thm5.1.gap
 def5.1 | Def 5.1 | 190 | definition
   Neural tangent kernel K(x, x') = <x, x'> E[act'(<w, x>) act'(<w, x'>)] with w from N(0, I).
@@ -98,23 +114,52 @@ thm6.1 | Thm 6.1 | 252 | lower
 appD.constant | App D | 766 | existence
   Every labelling of a cluster is separated by balls of radius tau when its offset is below tau max(1/gamma_1,
   ..., 1): the printed maximum, read literally.
-thm6.1.capacity | Sec 6 | 258 | rate
-  The smallest nets that interpolate robustly have ~ d times as many parameters as those that interpolate.
+def6.1 | Def 6.1 | 230 | definition
+  An n-interpolation class gives any labels to any n points more than 2 tau apart.
+def6.2 | Def 6.2 | 234 | definition
+  An n-robust interpolation class gives any labels to the balls of radius tau around any n such points.
+eq7 | Eq 7 | 242 | existence
+  Nets with O(n) parameters interpolate any n points with any labels: 2 n + d suffice, with kinks along one
+  direction.
+  uses: convergence.def6.1
+thm6.1.pairs | Thm 6.1 | 252 | existence
+  On n/2 pairs of nearly touching balls, turned by any labelling of the proof's clusters, a two-layer ReLU net
+  of width n - 1 interpolates robustly in every dimension: no wider than a net that only interpolates.
   origin: karat
-  uses: convergence.thm6.1
+  uses: convergence.thm6.1, convergence.def6.2
+thm6.1.capacity | Sec 6 | 258 | rate
+  For n >> d robust interpolation of these pairs takes ~ d times as many parameters as interpolation, of nets
+  that can be built as of the fewest that Theorem 6.1 leaves.
+  origin: karat
+  uses: convergence.thm6.1, convergence.thm6.1.pairs, convergence.eq7
+sec7.free | Sec 7 | 264 | upper
+  Deep nets reach the bound of Theorem 4.1 without its projection, as the paper conjectures.
+  uses: convergence.thm4.1
+sec7.transfer | Sec 7 | 266 | qualitative
+  The guarantee is about the perturbation function of training alone: trained against a weaker one than the
+  strongest, a net has a larger loss under others.
+  origin: karat
+  uses: convergence.thm5.1
 vs-lazy | Eq 4 | 164 | qualitative
   Paired initialisation makes grad_x f = 0 at the start and removes the ~ sqrt(d/2) gradient on which the lazy
   theorem rests, so that the smallest flip radius of the most robust net of the lazy ball stays constant
   instead of ~ 1/sqrt(d).
   origin: karat
 vs-lazy.exists | Thm 5.2 | 208 | existence
-  Convergence's side: in the paired ball around the start, however small C0, there is a net that withstands
-  the attack on all training points.
+  Convergence's side: in the paired ball around the start, however small C0, there is a net that no
+  perturbation
+  within tau breaks on any training point.
+  origin: karat
+  uses: convergence.thm5.2
+vs-lazy.loss | Cor 5.1 | 214 | existence
+  In the paired ball, m >= C0^4, there is a net whose loss under the attack is at most that of the kernel
+  function scaled into the ball, log(1 + exp(-C0/|g|)).
   origin: karat
   uses: convergence.thm5.2
 vs-lazy.none | Eq 4 | 164 | lower
   Lazy's side: no net of the unpaired ball with C0 < tau sqrt(2 d) is robust on all training points; the best
   robust loss of every such net is certified to exceed log 2.
   origin: karat
+  uses: lazy.cor3.2
 """,
 )

@@ -1,22 +1,16 @@
-"""Checks of the capacity lower bound: the shattering construction and the smallest nets."""
+"""Checks of the capacity lower bound: the shattering construction."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import replace
 
-from karat.papers.convergence.experiments.capacity import CAPACITY, CapacityConfig, CapacityResult
 from karat.papers.convergence.experiments.shattering import SHATTERING, ShatteringConfig, ShatteringResult
 from karat.study.check import Check
 from karat.study.control import Control
-from karat.study.curves import curves
-from karat.study.finding import SHARE, Finding, Margin
-from karat.study.judging import Undecided, exact_bound, noted, rate
+from karat.study.finding import SHARE, Finding
+from karat.study.judging import Undecided, exact_bound, noted
 from karat.study.run import Run, examples
 
 ShatteringRun = Run[ShatteringConfig, ShatteringResult]
-CapacityRun = Run[CapacityConfig, CapacityResult]
-
-HALFWAY = Margin(0.5, "half-way between growth like d and none")
 
 
 def _shattered(runs: Sequence[ShatteringRun]) -> Finding:
@@ -52,51 +46,10 @@ def _all_labellings(runs: Sequence[ShatteringRun]) -> Finding:
     return exact_bound(shares, "at least", 1.0, SHARE, "a deterministic claim about every labelling")
 
 
-def _capacity(runs: Sequence[CapacityRun]) -> Finding:
-    """Exponent in d of robust over ordinary parameters, in which the d + 2 of every neuron cancels."""
-    shares = {run.config.share for run in runs}
-    if not shares:
-        raise Undecided("no run was found")
-    d, robust = _smallest(runs, max(shares))
-    same_d, ordinary = _smallest(runs, min(shares))
-    if d != same_d or len(robust) != len(ordinary):
-        raise Undecided("some point sets have a smallest net of one kind only")
-    table = [
-        [mine / theirs for mine, theirs in zip(*rows, strict=True)]
-        for rows in zip(robust, ordinary, strict=True)
-    ]
-    means = [sum(column) / len(column) for column in zip(*table, strict=True)]
-    listed = ", ".join(f"{at:g}: {mean:.1f}" for at, mean in zip(d, means, strict=True))
-    return noted(
-        rate(d, table, 1.0, HALFWAY),
-        "Parameters of the smallest certified robust net over those of the smallest interpolating one, by "
-        f"d: {listed}; n = {runs[0].config.n}. Found by an optimiser, no VC dimension; tau grows with d.",
-    )
-
-
-def _smallest(runs: Sequence[CapacityRun], share: float) -> tuple[list[float], list[list[float]]]:
-    """Dimensions and the sizes of the smallest nets found at one radius, a row per seed."""
-    cells = [run for run in runs if run.config.share == share]
-    return curves(cells, lambda run: run.config.d, lambda run: float(run.result.parameters or math.nan))
-
-
 _SHATTERED = ShatteringResult(
     shattered=1.0, held=1.0, smallest_distance=2.1, points=16, offset=1.0, ratio_measured=0.75, ratio=0.75
 )
 _CORRECTED, _AS_PRINTED = ShatteringConfig(d=4), ShatteringConfig(d=4, printed=True)
-_NET = CapacityResult(tau=0.1, attacked_width=2, width=2, parameters=9, success=[0.0, 0.5], n=10)
-
-
-def _sizes(robust_power: float) -> list[CapacityRun]:
-    """Smallest nets at three dimensions: ordinary ones of one size, robust ones that grow."""
-    return examples(
-        *(
-            (CapacityConfig(d=d, share=share), replace(_NET, parameters=parameters))
-            for d in (2, 4, 8)
-            for share, parameters in ((0.0, 20), (0.8, round(10 * d**robust_power)))
-        )
-    )
-
 
 _CHEAP = {"d": 8, "labellings": 40}
 
@@ -136,22 +89,5 @@ CHECKS = (
             ),
         ),
         reading="As printed, with the maximum.",
-    ),
-    Check(
-        claim_id="convergence.thm6.1.capacity",
-        experiment=CAPACITY,
-        evaluate=_capacity,
-        satisfied=_sizes(1.0),
-        violated=_sizes(0.0),
-        controls=(
-            Control(
-                name="no attack",
-                removes="attack",
-                settings={"share": 0.0},
-                cheap={"n": 4, "widths": (1, 2, 3, 4, 6, 8, 12, 16), "restarts": 4, "steps": 100},
-                why="without a radius robust interpolation is ordinary interpolation",
-            ),
-        ),
-        reading="Robust interpolation counts when every ball is certified, not when an attack fails.",
     ),
 )

@@ -1,7 +1,6 @@
-"""Checks of the proof of Theorem 5.1 step by step: the regret recursion, its sum, exits from the ball."""
+"""Checks of the proof of Theorem 5.1 step by step: the regret recursion and its sum."""
 
-import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from karat.papers.convergence.bounds import curvature_constant, regret_gap
@@ -13,7 +12,7 @@ from karat.papers.convergence.checks.two_layer_runs import (
     assumptions,
 )
 from karat.papers.convergence.experiments.activations import SLOPE_LIPSCHITZ
-from karat.papers.convergence.experiments.descent import EXIT, THM51
+from karat.papers.convergence.experiments.descent import THM51
 from karat.papers.convergence.experiments.two_layer import TwoLayerConfig
 from karat.study.check import Check
 from karat.study.control import Control
@@ -57,14 +56,9 @@ def _regret(runs: Sequence[TwoLayerRun]) -> Finding:
         raise Undecided("no run took a step whose recursion could be looked at")
     return noted(
         exact_bound(ratios, "at most", 1.0, RATIO, PROVED),
-        "Largest c over C L for which |W_t - W_*|^2 grows as the recursion allows, with lr^2 |grad|^2 as its "
-        "last term; a negative one needs no curvature term at all.",
+        "Largest c over C L for which |W_t - W_*|^2 grows as the recursion allows, with lr^2 |grad|^2 as "
+        "its last term; a negative one needs no curvature term at all.",
     )
-
-
-def _gap(runs: Sequence[TwoLayerRun]) -> Finding:
-    """Every gap met along unprojected runs against the summed recursion."""
-    return _against_limits(runs, _steps_of)
 
 
 def _steps_of(run: TwoLayerRun) -> list[Step]:
@@ -79,38 +73,9 @@ def _steps_of(run: TwoLayerRun) -> list[Step]:
     ]
 
 
-def _exit(runs: Sequence[TwoLayerRun]) -> Finding:
-    """Runs that leave B(3R) in time have met the target before; the others meet it as the sum says."""
-    usable = _usable(runs)
-    left = [run for run in usable if _left_in_time(run)]
-    if not left:
-        raise Undecided("no run left B(3R) in time: only one of the two cases was seen")
-    return noted(
-        _against_limits(usable, lambda run: [_exit_step(run)]),
-        f"{len(left)} of {len(usable)} runs leave B(3R) in time; before that they must come within lr/2 of "
-        "the robust loss of W_*.",
-    )
-
-
-def _left_in_time(run: TwoLayerRun) -> bool:
-    r"""Whether :math:`S_t \le 4` at the exit, so that :math:`d_0^2 - d_t^2/S_t \le R^2 - 4 R^2/S_t \le 0`."""
-    exit_step = run.result.left_triple
-    growth = 1 + _constant(run) * run.config.lr / math.sqrt(run.config.m)
-    return exit_step is not None and exit_step * math.log(growth) <= math.log(4)
-
-
-def _exit_step(run: TwoLayerRun) -> Step:
-    config, result = run.config, run.result
-    start_gap = START_LOSS - result.target_loss
-    if _left_in_time(run):
-        return Step(result.loss_before_exit - result.target_loss, config.lr / 2, start_gap)
-    limit = regret_gap(config.R, config.m, config.lr, config.steps, _constant(run))
-    return Step(result.best_loss - result.target_loss, limit, start_gap)
-
-
-def _against_limits(runs: Sequence[TwoLayerRun], steps_of: Callable[[TwoLayerRun], list[Step]]) -> Finding:
-    """All gaps against their limits; limits above the gap of the start say nothing and are left out."""
-    steps = [step for run in _usable(runs) for step in steps_of(run)]
+def _gap(runs: Sequence[TwoLayerRun]) -> Finding:
+    """All gaps met along unprojected runs; limits above the gap of the start say nothing and are left out."""
+    steps = [step for run in _usable(runs) for step in _steps_of(run)]
     if not steps:
         raise Undecided("no unprojected run has a smooth activation")
     telling = [step for step in steps if step.limit < step.start_gap]
@@ -145,9 +110,6 @@ STILL = Control(
     why="the gap stays that of the start, above the limits that fall with the steps",
 )
 
-_LEFT = replace(MEASURED, left_triple=50)
-_SMALL_STEPS = replace(EXAMPLE, lr=0.05, steps=1000)
-
 CHECKS = (
     Check(
         claim_id="convergence.thm5.1.regret",
@@ -170,18 +132,5 @@ CHECKS = (
         reading="The recursion summed with c = C L and |grad L_A| <= 1, no hidden constant; W_* is the "
         "linearised optimum, whose own robust loss stands for L_*(W_*). Limits above the gap of the start "
         "are left out.",
-    ),
-    Check(
-        claim_id="convergence.thm5.1.exit",
-        experiment=EXIT,
-        evaluate=_exit,
-        conditions=_smooth,
-        satisfied=examples((_SMALL_STEPS, _LEFT), (_SMALL_STEPS, MEASURED)),
-        violated=examples((_SMALL_STEPS, replace(_LEFT, loss_before_exit=0.3)), (_SMALL_STEPS, MEASURED)),
-        # A net that does not move leaves no ball, so that there is no answer.
-        controls=(UPHILL, replace(STILL, unanswered=True)),
-        reading="Both cases of the proof with its constants: a run that leaves B(3R) while S_t <= 4 has come "
-        "within lr/2 of L_*(W_*), one that stays is bounded by the summed recursion. W_* is the linearised "
-        "optimum.",
     ),
 )

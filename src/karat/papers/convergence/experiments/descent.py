@@ -131,15 +131,23 @@ EXIT = Experiment(
     title="Does unprojected training stay within 3 R of its start, or succeed before it leaves?",
     paper="convergence",
     presets={
-        "tiny": Preset(config=TINY, grid={"R": (0.3, 1.0)}, seeds=2, cell_seconds=0.2),
+        "tiny": Preset(
+            config=replace(TINY, m=256, tol=0.2, lr=0.2, steps=101),
+            grid={"R": (0.3, 1.0)},
+            seeds=2,
+            cell_seconds=0.2,
+        ),
+        # T = sqrt(m)/(c lr) with c = 0.9; radii for m >= R^4/tol^2, the larger ones too large to be left.
         "quick": Preset(
-            config=TwoLayerConfig(m=512, R=1.0, n=6, K=6, lr=0.05, steps=680, activation="smooth_leaky_relu"),
-            grid={"R": (0.5, 1.0), "attack": ("worst", "random")},
+            config=TwoLayerConfig(
+                m=512, R=1.0, n=6, K=6, tol=0.05, lr=0.05, steps=503, activation="smooth_leaky_relu"
+            ),
+            grid={"R": (0.5, 0.7, 1.0), "attack": ("worst", "random")},
             seeds=3,
-            cell_seconds=0.4,
+            cell_seconds=0.25,
         ),
         "full": Preset(
-            config=TwoLayerConfig(m=2048, R=1.0, lr=0.05, steps=1400),
+            config=TwoLayerConfig(m=6400, R=1.0, tol=0.05, lr=0.05, steps=2006),
             grid={"R": (0.5, 1.0, 2.0), "attack": ("worst", "one_step", "random", "hashed")},
             seeds=10,
             cell_seconds=60,

@@ -1,47 +1,48 @@
-"""Figures of what robust interpolation costs: shattered clusters and the smallest nets."""
+"""Figures of what robust interpolation costs: shattered clusters and nets that are built."""
 
-import math
 from collections.abc import Sequence
 
-import numpy as np
-
-from karat.papers.convergence.checks.capacity import CapacityRun, ShatteringRun
+from karat.papers.convergence.checks.capacity import ShatteringRun
+from karat.papers.convergence.checks.interpolation import CapacityRun
 from karat.papers.convergence.experiments.capacity import CAPACITY
 from karat.papers.convergence.experiments.shattering import SHATTERING
 from karat.study.drawing.picture import Drawing, Picture
-from karat.study.drawing.series import draw_series, plain_ticks, round_ticks
+from karat.study.drawing.series import draw_series, plain_ticks, round_ticks, seeds_note
 from karat.study.drawing.style import INK, PALETTE, finish, new_figure
 from karat.study.run import grouped, pivot
 
 
 def draw_capacity(runs: Sequence[CapacityRun]) -> list[Picture]:
-    """Parameters of the smallest nets that interpolate, and that provably interpolate robustly.
+    """Parameters of nets that interpolate, and what robust interpolation takes at least and at most.
 
     Ref: convergence, Thm 6.1
     """
-    solved = [run for run in runs if run.result.parameters is not None]
+    solved = [run for run in runs if run.result.robust == 1 and run.result.interpolated == 1]
     if not solved:
         return []
-    figure, (ax,) = new_figure(1, width=4.6, height=3.1)
+    figure, (ax,) = new_figure(1, width=5.2, height=3.2)
     ax.set_xscale("log")
     ax.set_yscale("log")
-    for index, (share, cells) in enumerate(sorted(grouped(solved, lambda run: run.config.share).items())):
-        d, table = pivot(cells, lambda run: run.config.d, lambda run: run.result.parameters or math.nan)
-        label = "ordinary" if share == 0 else f"robust, certified, {share:g} of half the distance"
-        draw_series(ax, d, table, label, color=PALETTE[index], marker="osD"[index % 3], band=False)
-        for row in table:
-            ax.plot(d, row, linestyle="", marker=".", markersize=5, color=PALETTE[index], alpha=0.5)
-    d = np.array(sorted({float(run.config.d) for run in solved}))
-    n = solved[0].result.n
+    n = max(run.config.n for run in solved)
+    solved = [run for run in solved if run.config.n == n]
+    d, built = pivot(solved, lambda run: run.config.d, lambda run: run.result.parameters)
+    _, least = pivot(solved, lambda run: run.config.d, lambda run: run.result.floor)
+    _, line = pivot(solved, lambda run: run.config.d, lambda run: run.result.line_parameters)
+    draw_series(ax, d, built, f"robust, built (width {n - 1})", color=PALETTE[0], band=False)
+    draw_series(ax, d, least, "robust, at least", color=PALETTE[0], line="--", marker="s", band=False)
+    ax.fill_between(d, least[0], built[0], color=PALETTE[0], alpha=0.12, linewidth=0)
+    draw_series(ax, d, line, "interpolating, on a line", color=PALETTE[1], marker="D", band=False)
     ax.plot(d, n * d, color=INK, linestyle=":", linewidth=1.2, label="n d")
-    ax.axhline(n, color=INK, linestyle="--", linewidth=0.9, label="n")
     plain_ticks(ax, list(d))
     round_ticks(ax)
-    finish(ax, x="dimension d", y="parameters of the smallest net found")
+    finish(ax, x="dimension d", y="parameters", legend=False)
+    ax.legend(frameon=False, fontsize=8, loc="center left", bbox_to_anchor=(1.0, 0.5))
+    config = solved[0].config
     caption = (
-        f"{n} spread-out points with random labels; two-layer ReLU nets with biases. Robust interpolation "
-        "counts only when every ball is certified. Upper bounds found by an optimiser; dots are the point "
-        "sets, lines their mean."
+        f"{n} points, the middles of {n // 2} pairs of balls of radius tau that are {config.gap:g} of 2 tau "
+        f"apart and turned at random, {config.labellings} labellings each. Every net drawn does what it was "
+        "built for on all points or balls. Lower curve of the band: two-layer ReLU nets with fewer "
+        f"parameters reach too few labellings for Theorem 6.1. {seeds_note(solved)}"
     )
     return [Picture("What robust interpolation costs", caption, figure)]
 
@@ -77,9 +78,9 @@ def draw_shattering(runs: Sequence[ShatteringRun]) -> list[Picture]:
     finish(right, x="dimension d", y="radius over offset", title="The constant")
     config = runs[0].config
     caption = (
-        f"{config.clusters} clusters of d points, {config.labellings} random labellings each: every "
-        "label's points must fit into one ball of radius tau, balls of different labels lie on their sides "
-        "of the plane, and centres stay more than 2 tau apart."
+        f"{config.clusters} clusters of d points, {config.labellings} random labellings each: every label's "
+        "points must fit into one ball of radius tau, balls of different labels lie on their sides of the "
+        "plane, and centres stay more than 2 tau apart."
     )
     return [Picture("Shattered clusters", caption, figure)]
 

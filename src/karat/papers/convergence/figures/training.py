@@ -1,103 +1,19 @@
-"""Figures of adversarial training: the width, deep nets, arbitrary perturbation functions, exits."""
+"""Figures of adversarial training: deep nets, the summed recursion, the target of the loss, exits."""
 
 from collections.abc import Sequence
 
 import numpy as np
-from matplotlib.axes import Axes
 
+from karat.papers.convergence.bounds import curvature_constant, regret_gap
 from karat.papers.convergence.checks.deep import DeepRun
-from karat.papers.convergence.checks.two_layer_runs import TwoLayerRun
+from karat.papers.convergence.checks.two_layer_runs import START_LOSS, TwoLayerRun
+from karat.papers.convergence.experiments.activations import SLOPE_LIPSCHITZ
 from karat.papers.convergence.experiments.deep import THM41
-from karat.papers.convergence.experiments.descent import EXIT, THM51, WIDTH
+from karat.papers.convergence.experiments.descent import COR51, EXIT, THM51
 from karat.study.drawing.picture import Drawing, Picture
-from karat.study.drawing.series import draw_series, plain_ticks, power_guide, round_ticks, seeds_note
+from karat.study.drawing.series import draw_series, plain_ticks, seeds_note
 from karat.study.drawing.style import INK, PALETTE, finish, new_figure
-from karat.study.run import grouped, pivot
-
-_PROJECTED = {True: (PALETTE[0], "projected"), False: (PALETTE[1], "unprojected")}
-
-
-def draw_width(runs: Sequence[TwoLayerRun]) -> list[Picture]:
-    """Distance to the best robust loss, movement and pattern changes over the width.
-
-    Ref: convergence, Eq 10
-    """
-    if not runs:
-        return []
-    config = runs[0].config
-    same_ball = [run for run in runs if run.config.R == config.R]
-    figure, axes = new_figure(3, width=3.3, height=3.3)
-    for ax in axes:
-        ax.set_xscale("log")
-        ax.set_yscale("log")
-    gaps, movement, signs = axes
-    _draw_gaps(gaps, [run for run in same_ball if run.config.projected])
-    _draw_movement(movement, same_ball)
-    _draw_signs(signs, same_ball)
-    # Room below the curves, where two panels have their legend.
-    for ax, room in zip(axes, (0.0, 0.9, 0.7), strict=True):
-        low, high = ax.get_ylim()
-        ax.set_ylim(low / (high / low) ** room, high)
-        plain_ticks(ax, sorted({run.config.m for run in same_ball}))
-        round_ticks(ax)
-    finish(gaps, x="width m", y=r"$|\min_t L_A - L_*|$", title="Gap to the reference")
-    finish(movement, x="width m", y=r"$|W - W_0|$", title="Movement")
-    finish(signs, x="width m", y="share of signs changed", title="Activation patterns")
-    for ax in (movement, signs):
-        ax.legend(frameon=False, fontsize=7.5, loc="lower left")
-    caption = (
-        f"Paired two-layer nets, n = {config.n}, d = {config.d}, cap radius {config.tau:g}, reference ball "
-        f"R = {config.R:g}; the reference is the linearised problem's certified lower bound. "
-        f"{seeds_note(same_ball)}"
-    )
-    return [Picture("Width, movement and patterns", caption, figure)]
-
-
-def _width(run: TwoLayerRun) -> float:
-    return run.config.m
-
-
-def _draw_gaps(ax: Axes, projected: Sequence[TwoLayerRun]) -> None:
-    """Gaps of projected runs only: an unprojected net may leave the ball and beat its reference."""
-    if not projected:
-        return
-    color, label = _PROJECTED[True]
-    m, gap = pivot(projected, _width, lambda run: abs(run.result.final_gap))
-    draw_series(ax, m, gap, label, color=color)
-    _, width = pivot(projected, _width, lambda run: run.result.certificate_width)
-    draw_series(ax, m, width, "certificate's width", color=INK, line="--", marker="", band=False)
-
-
-def _draw_movement(ax: Axes, runs: Sequence[TwoLayerRun]) -> None:
-    by_projection = grouped(runs, lambda run: run.config.projected)
-    for projected, (color, label) in _PROJECTED.items():
-        cells = by_projection.get(projected, [])
-        if not cells:
-            continue
-        m, rows = pivot(cells, _width, lambda run: run.result.rows)
-        _, frobenius = pivot(cells, _width, lambda run: run.result.frobenius)
-        draw_series(ax, m, rows, f"largest row {label}", color=color)
-        if projected:
-            _half_power_guide(ax, m, rows)
-        draw_series(ax, m, frobenius, f"Frobenius {label}", color=color, line="--")
-
-
-def _draw_signs(ax: Axes, runs: Sequence[TwoLayerRun]) -> None:
-    by_projection = grouped(runs, lambda run: run.config.projected)
-    for projected, (color, label) in _PROJECTED.items():
-        cells = by_projection.get(projected, [])
-        if not cells:
-            continue
-        m, changed = pivot(cells, _width, lambda run: run.result.pattern_change)
-        draw_series(ax, m, changed, label, color=color)
-        if projected:
-            _half_power_guide(ax, m, changed)
-            bound = 1.6 * float(np.nanmean(changed[:, 0])) * (m / m[0]) ** (-1 / 3)
-            ax.plot(m, bound, color=INK, linestyle="--", linewidth=1.0, label=r"$m^{-1/3}$ (Eq 10)")
-
-
-def _half_power_guide(ax: Axes, m: np.ndarray, table: np.ndarray) -> None:
-    power_guide(ax, m, (m[0], 0.7 * float(np.nanmean(table[:, 0]))), -0.5, r"$m^{-1/2}$")
+from karat.study.run import grouped
 
 
 def draw_deep(runs: Sequence[DeepRun]) -> list[Picture]:
@@ -116,54 +32,93 @@ def draw_deep(runs: Sequence[DeepRun]) -> list[Picture]:
             steps = cells[0].result.steps
             table = np.array([run.result.gap for run in cells if run.result.steps == steps], dtype=float)
             color = PALETTE[widths.index(m) % 7]
-            draw_series(ax, np.array(steps, dtype=float), table, f"m = {m}", color=color)
+            draw_series(
+                ax, np.array(steps, dtype=float), table, f"m = {m}", color=color, band=m == widths[-1]
+            )
         ax.axhline(0, color=INK, linewidth=0.8, linestyle=":")
         plain_ticks(ax, runs[0].result.steps)
         finish(ax, x="steps", y=r"$\min_t L_A - L_*$", title=f"H = {depth}", legend=ax is axes[-1])
+    lowest, highest = (extreme(ax.get_ylim()[side] for ax in axes) for side, extreme in ((0, min), (1, max)))
+    for ax in axes:
+        ax.set_ylim(lowest, highest)
     caption = (
         f"Deep ReLU nets projected to R/sqrt(m) per layer, R = {runs[0].config.R:g}; the gap is to the "
-        f"certified lower bound of the linearised problem in the same ball. {seeds_note(runs)}"
+        "certified lower bound of the linearised problem in the same ball. Bands at the largest width. "
+        f"{seeds_note(runs)}"
     )
     return [Picture("Projected adversarial training of deep nets", caption, figure)]
 
 
-def draw_attacks(runs: Sequence[TwoLayerRun]) -> list[Picture]:
-    """Surrogate loss reached and robust loss left, for every perturbation function.
+def draw_regret(runs: Sequence[TwoLayerRun]) -> list[Picture]:
+    """Gap to the best robust loss over the steps for every perturbation function, below the summed recursion.
 
-    Ref: convergence, Thm 5.1
+    Ref: convergence, Eq 17
+    """
+    smooth = [run for run in runs if run.config.activation in SLOPE_LIPSCHITZ and not run.config.projected]
+    if not smooth:
+        return []
+    config = smooth[0].config
+    figure, (ax,) = new_figure(1, width=5.4, height=3.3)
+    ax.set_xscale("log")
+    same = [run for run in smooth if run.config.activation == config.activation]
+    by_attack = sorted(grouped(same, lambda run: run.config.attack).items())
+    for index, (attack, cells) in enumerate(by_attack):
+        steps = np.array([1, *cells[0].result.steps, config.steps], dtype=float)
+        table = np.array([_gaps(run) for run in cells])
+        label = attack.replace("_", "-")
+        draw_series(
+            ax, steps, table, label, color=PALETTE[index], marker="osD^v"[index % 5], band=attack == "worst"
+        )
+    c = curvature_constant(SLOPE_LIPSCHITZ[config.activation])
+    T = np.geomspace(4, config.steps, 60)
+    limits = [regret_gap(config.R, config.m, config.lr, round(step), c) for step in T]
+    ax.plot(T, limits, color=INK, linewidth=1.4, linestyle="--", label="summed recursion (Eq 17)")
+    ax.axhline(config.tol, color=INK, linewidth=0.9, linestyle=":", label=f"tol = {config.tol:g}")
+    ax.axhline(0, color=INK, linewidth=0.6)
+    top = max(float(_gaps(run)[0]) for run in same)
+    ax.set_ylim(top=2.5 * top)
+    plain_ticks(ax, [1, *(step for step in same[0].result.steps if 2 * step < config.steps), config.steps])
+    finish(ax, x="steps T", y=r"$\min_{t<T} L_A(W_t) - L_*(W_*)$", legend=False)
+    ax.legend(frameon=False, fontsize=8, loc="center left", bbox_to_anchor=(1.0, 0.5))
+    caption = (
+        f"Unprojected descent, m = {config.m}, R = {config.R:g}, lr = {config.lr:g}; at T = 1 the gap of "
+        f"the start. W_* is the linearised optimum of B(R), which a net outside may beat. {seeds_note(same)}"
+    )
+    return [Picture("The summed recursion and the gap", caption, figure)]
+
+
+def _gaps(run: TwoLayerRun) -> list[float]:
+    """Gaps to the robust loss of W_* at the start, at the steps noted, and after all steps."""
+    above = run.result.reference_bound - run.result.target_loss
+    noted = [gap + above for gap in (*run.result.gap, run.result.final_gap)]
+    return [START_LOSS - run.result.target_loss, *noted]
+
+
+def draw_target(runs: Sequence[TwoLayerRun]) -> list[Picture]:
+    """Smallest loss so far over the steps, a line per seed, and the target.
+
+    Ref: convergence, Cor 5.1
     """
     if not runs:
         return []
-    by_attack = sorted(grouped(runs, lambda run: run.config.attack).items())
-    reached = [[run.result.best_loss for run in cells] for _, cells in by_attack]
-    left = [[run.result.robust_loss for run in cells] for _, cells in by_attack]
-    figure, (ax,) = new_figure(1, width=5.0, height=2.9)
-    middle = np.arange(len(by_attack))
-    for index, (losses, label) in enumerate(((reached, r"$\min_t L_A$"), (left, "robust loss at the end"))):
-        ax.bar(
-            middle + 0.38 * index - 0.19,
-            [np.mean(row) for row in losses],
-            0.36,
-            yerr=[np.std(row, ddof=1) if len(row) > 1 else 0.0 for row in losses],
-            color=PALETTE[index],
-            label=label,
-            capsize=2,
-            alpha=0.85,
-        )
+    figure, (ax,) = new_figure(1, width=4.2, height=2.9)
+    for run in runs:
+        losses = [
+            START_LOSS,
+            *(gap + run.result.reference_bound for gap in run.result.gap),
+            run.result.best_loss,
+        ]
+        steps = [0, *run.result.steps, run.config.steps]
+        ax.plot(steps, losses, color=PALETTE[0], linewidth=1.0, marker="o", markersize=3)
     config = runs[0].config
-    target = float(np.mean([run.result.reference_bound for run in runs]))
-    ax.axhline(target, color=INK, linestyle=":", linewidth=1.2, label=r"best robust loss nearby, $L_*$")
-    ax.axhline(target + config.tol, color=INK, linestyle="--", linewidth=0.9, label=r"$L_*$ + tol")
-    ax.set_xticks(middle, [attack.replace("_", " ") for attack, _ in by_attack])
-    ax.set_ylim(top=1.45 * ax.get_ylim()[1])
-    finish(ax, x="perturbation function", y="loss")
+    ax.axhline(config.tol, color=INK, linestyle="--", linewidth=1.0, label=f"tol = {config.tol:g}")
+    ax.set_ylim(bottom=0)
+    finish(ax, x="steps T", y=r"$\min_{t<T} L_A(W_t)$")
     caption = (
-        f"Unprojected descent, m = {config.m}, R = {config.R:g}, {config.steps} steps. The theorem "
-        "is about the loss that each perturbation function sees, against L_* + tol; what weak ones leave of "
-        f"the robust loss is no part of it. Means over {len({run.seed for run in runs})} seeds, bars one "
-        "standard deviation."
+        f"Unprojected descent, m = {config.m}, R = {config.R:g}, n = {config.n} caps of radius "
+        f"{config.tau:g}, a line for each of {len({run.seed for run in runs})} seeds."
     )
-    return [Picture("Arbitrary perturbation functions", caption, figure)]
+    return [Picture("The loss against its target", caption, figure)]
 
 
 def draw_exit(runs: Sequence[TwoLayerRun]) -> list[Picture]:
@@ -206,8 +161,8 @@ def draw_exit(runs: Sequence[TwoLayerRun]) -> list[Picture]:
 
 
 FIGURES = (
-    Drawing(WIDTH, draw_width),
     Drawing(THM41, draw_deep),
-    Drawing(THM51, draw_attacks),
+    Drawing(THM51, draw_regret),
+    Drawing(COR51, draw_target),
     Drawing(EXIT, draw_exit),
 )

@@ -7,7 +7,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from karat.papers.convergence.checks.vs_lazy import ZERO_FUNCTION_LOSS, VsLazyRun
+from karat.papers.convergence.checks.vs_lazy import ZERO_FUNCTION_LOSS
+from karat.papers.convergence.checks.vs_lazy_runs import VsLazyRun
 from karat.papers.convergence.experiments.vs_lazy import VS_LAZY
 from karat.study.drawing.picture import Drawing, Picture
 from karat.study.drawing.series import draw_series, power_guide, seeds_note
@@ -35,14 +36,15 @@ def draw_vs_lazy(runs: Sequence[VsLazyRun]) -> list[Picture]:
     d = config.side**2
     caption = (
         f"Digits 0 and 1 of length 1, d = {d}, m = {config.m}, n = {config.n} training points, attack "
-        f"radius tau = {config.tau:g} = {config.tau * math.sqrt(d):.1f}/sqrt(d) on the sphere. Top "
-        "left and bottom left: the best robust training loss of ALL nets in the ball lies in the shaded "
-        "band, between the loss of a net that was found (line) and a certified lower bound (its lower edge; "
-        "a convex problem plus the largest gain that switching neurons can bring). Dashed blue: "
-        "convergence's prediction, a kernel function with margin 1 scaled into the ball; dashed orange: "
-        "lazy's obstruction with its sharp constant, the best margin C0/2 - tau sqrt(d/2) that an unpaired "
-        "ball allows at one input. Above log 2 no net of the ball is robust on all training points. Bottom "
-        f"right: the same data zero-padded, so that only the network's d grows. {seeds_note(runs)}"
+        f"radius tau = {config.tau:g}, which is {config.tau * math.sqrt(d):.1f} over the root of d, on the "
+        "sphere. Top left and bottom left: the best robust training loss of ALL nets in the ball lies in "
+        "the shaded band, between the loss of a net that was found (line) and a certified lower bound (its "
+        "lower edge; a convex problem plus the largest gain that switching neurons can bring). Dashed "
+        "blue: convergence's prediction, a kernel function with margin 1 scaled into the ball; dashed "
+        "orange: lazy's obstruction with its sharp constant, the best margin C0/2 - tau sqrt(d/2) that an "
+        "unpaired ball allows at one input. Above log 2 no net of the ball is robust on all training "
+        "points. Bottom right: the same data zero-padded, so that only the network's d grows. "
+        f"{seeds_note(runs)}"
     )
     return [Picture("Does a robust net exist near the start?", caption, figure)]
 
@@ -147,7 +149,7 @@ def _draw_flip_radius(ax: Axes, runs: Sequence[VsLazyRun]) -> None:
     ax.set_yscale("log")
     for start, (color, label) in _STARTS.items():
         cells = [run for run in runs if run.config.start == start]
-        d, flip_radius = pivot(cells, _dimension, lambda run: run.result.flip_radius)
+        d, flip_radius = pivot(cells, _dimension, lambda run: run.result.flip_radius or np.nan)
         draw_series(ax, d, flip_radius, label, color=color)
         _, local = pivot(cells, _dimension, lambda run: run.result.flip_ratio)
         draw_series(ax, d, local, f"{label}: |f|/|grad f|", color=color, line=":", marker="", band=False)
@@ -165,7 +167,7 @@ def _draw_flip_radius(ax: Axes, runs: Sequence[VsLazyRun]) -> None:
         ax,
         x="network's input dimension d (same data, zero-padded)",
         y="median smallest flip radius",
-        title=f"Flip radius at C0 = {config.C0:g}",
+        title=rf"Flip radius at $C_0$ = {config.C0:g}",
     )
     ax.legend(frameon=False, fontsize=8, loc="lower left")
 
