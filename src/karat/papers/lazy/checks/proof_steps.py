@@ -209,8 +209,8 @@ CHECKS = (
         satisfied=STEPS_HOLD,
         violated=steps_cells(width_repaired=lambda d: 1.5),
         controls=(NARROW,),
-        reading="What must come out is log g <= -sqrt(m). At m = d^2.4, the least width that the lemma allows "
-        "and the worst; the ratio is largest at d = e^5 = 148.",
+        reading="What must come out is log g <= -sqrt(m). At m = d^2.4, the least width that the lemma "
+        "allows and the worst; the ratio is largest at d = e^5 = 148.",
     ),
     steps_check(
         claim_id="lazy.proofB.9.subsets",

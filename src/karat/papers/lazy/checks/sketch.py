@@ -32,7 +32,7 @@ def _landing(runs: Sequence[StepRun]) -> Finding:
     finding = exact_bound(landings, "at most", -1.0, RATIO, "the net evaluated at the end of the step")
     return noted(
         finding,
-        f"In the net |x_1| of two neurons, whose gradient has length 1 everywhere, the step ends at {finding} |f|.",
+        f"In the net |x_1| of two neurons, whose gradient has length 1, the step ends at {finding} |f|.",
     )
 
 
@@ -83,7 +83,7 @@ CHECKS = (
         satisfied=STEPS_HOLD,
         violated=steps_cells(sketch_repaired=lambda d: 1.5),
         controls=(SHORT,),
-        reading="As printed, with |eta| |grad f|^2 on the right: what <grad f, delta> is for delta = eta grad f.",
+        reading="As printed, with |eta| |grad f|^2 on the right: <grad f, delta> for delta = eta grad f.",
     ),
     steps_check(
         claim_id="lazy.proof3.1.printed",

@@ -194,7 +194,8 @@ def _landing(config: ProofStepsConfig, generator: torch.Generator) -> float:
     r"""Where the proof's step ends if it looks at the growth of the gradient's norm alone.
 
     Two neurons with rows :math:`\pm \sqrt 2 \, e_1` make the net :math:`f(x) = |x_1|`, whose gradient has
-    length 1 on both sides of its kink. So the printed kappa is 0, and the step is :math:`-2 f(x) \nabla f(x)`.
+    length 1 on both sides of its kink. So the printed kappa is 0, and the step is
+    :math:`-2 f(x) \nabla f(x)`.
     """
     W = torch.zeros(2, config.d, dtype=torch.float64)
     W[:, 0] = torch.tensor([1.0, -1.0], dtype=torch.float64) * math.sqrt(2)
