@@ -2,10 +2,11 @@
 
 from collections.abc import Sequence
 
-from karat.papers.lazy.checks.lemmas import STILL, OnePointRun
+from karat.papers.lazy.checks.lemmas import OnePointRun
 from karat.papers.lazy.checks.made_up import one_point_cell
 from karat.papers.lazy.experiments.one_point import LARGER_BALLS, OnePointConfig
 from karat.study.check import Check
+from karat.study.control import Control
 from karat.study.curves import curves
 from karat.study.finding import Finding, Margin
 from karat.study.judging import Undecided, all_of, noted, rate
@@ -49,7 +50,15 @@ CHECKS = (
         evaluate=_growth,
         satisfied=_example(0.1),
         violated=_example(0.0),
-        controls=(STILL,),
+        controls=(
+            Control(
+                name="rows that do not move",
+                removes="ball",
+                settings={"reach": 0.0},
+                why="|f| of the start does not grow with m.",
+                seeds=3,
+            ),
+        ),
         reading="At one fixed x, where the supremum is exact: it is |f| of the start and about sqrt(m) V/2.",
     ),
 )

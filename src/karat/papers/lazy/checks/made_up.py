@@ -122,6 +122,7 @@ def flip_runs(
     step: float = 1.0,
     error: float = 0.0,
     C0: tuple[float, ...] = (10.0, 20.0),
+    skewness: float = 0.0,
 ) -> list[Run[LazyTrainingConfig, FlipLengthResult]]:
     """Return made-up trajectories that follow exact power laws of d.
 
@@ -131,8 +132,11 @@ def flip_runs(
         step: the step at d = 1.
         error: on the test images.
         C0: the balls.
+        skewness: of all histograms.
     """
-    bell = Distribution(mean=0.0, median=0.0, spread=1.0, skewness=0.0, counts=[], edges=[])
+    bell = Distribution(
+        mean=0.0, median=0.0, spread=1.0, skewness=skewness, kurtosis=0.0, counts=[], edges=[]
+    )
     shapes: dict[Quantity, Distribution] = {"perturbation": bell, "gradient": bell, "step": bell}
     cells = []
     for side in (5, 10, 14, 20, 28):

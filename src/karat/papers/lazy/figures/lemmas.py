@@ -101,8 +101,8 @@ def draw_lemmas(runs: Runs[OnePointConfig, OnePointResult]) -> list[Picture]:
     config = runs[0].config
     caption = (
         f"Failure probability {config.p_fail:g}, radius {config.C1:g}/sqrt(d), {config.draws} starts a cell. "
-        "The supremum of |f| is exact, the change of the gradient an upper bound over the ball. Left of 1 the "
-        f"bound is violated. Means over {len({run.seed for run in runs})} seeds."
+        "The supremum of |f| is exact, the change of the gradient an upper bound over the ball. Left of 1 "
+        f"the bound is violated. Means over {len({run.seed for run in runs})} seeds."
     )
     return [Picture("Bounds of the lemmas over what was found", caption, figure)]
 
