@@ -19,7 +19,7 @@ def _growth(runs: Sequence[OnePointRun]) -> Finding:
     """Exponent over m of the supremum of |f|, radius by radius: what m^(1/2) V has."""
     findings = []
     for power, of_radius in sorted(grouped(runs, lambda run: run.config.power).items(), reverse=True):
-        m, table = curves(of_radius, lambda run: run.config.m, _mean_supremum)
+        m, table = curves(of_radius, lambda run: run.config.m, mean_supremum)
         finding = rate(m, table, 0.5 - power, HALF_WAY)
         findings.append(noted(finding, f"V = C0/m^{power:g}: sup |f| has exponent {finding} in m."))
     if len(findings) < 2:
@@ -27,7 +27,8 @@ def _growth(runs: Sequence[OnePointRun]) -> Finding:
     return all_of(*findings)
 
 
-def _mean_supremum(run: OnePointRun) -> float:
+def mean_supremum(run: OnePointRun) -> float:
+    """Return the mean over starts of sup |f|."""
     return sum(run.result.supremum) / len(run.result.supremum)
 
 

@@ -41,7 +41,7 @@ def where(config: OnePointConfig) -> str:
     Args:
         config: its settings.
     """
-    return f"d = {config.d}, m = {config.m}, C0 = {config.C0:g}"
+    return f"d = {config.d:,}, m = {config.m:,}, C0 = {config.C0:g}"
 
 
 def draws_below(

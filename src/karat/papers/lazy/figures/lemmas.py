@@ -77,7 +77,7 @@ def draw_lemmas(runs: Runs[OnePointConfig, OnePointResult]) -> list[Picture]:
     runs = Runs(run for run in runs if run.config.reach == 1 and run.config.radius == "shrinking")
     if not runs:
         return []
-    figure, (ax,) = new_figure(1, width=8.2, height=0.42 * len(ROWS) + 1.3)
+    figure, (ax,) = new_figure(1, width=9.4, height=0.42 * len(ROWS) + 1.3)
     ax.set_xscale("log")
     sizes = by_size(runs)
     for index, cells in enumerate(sizes):
@@ -115,7 +115,7 @@ def _mark_violation(ax: Axes) -> None:
     ax.axvline(1, color=INK, linewidth=1.0)
     ax.axvspan(low, 1, color=PALETTE[1], alpha=0.08, linewidth=0)
     # Above the rows, one word on each side of the line.
-    for x, ha, word in ((0.93, "right", "violated"), (1.07, "left", "met")):
+    for x, ha, word in ((0.8, "right", "violated"), (1.25, "left", "met")):
         ax.text(x, 1.02, word, transform=ax.get_xaxis_transform(), ha=ha, fontsize=8, color=INK)
 
 

@@ -84,10 +84,12 @@ def _draw(places: Sequence[Place], constant: float, name: str) -> tuple[Figure, 
         # Triangles of the logarithms: those of the numbers would all be slivers.
         triangles = Triangulation(np.log(x), np.log(y)).triangles
         mesh = Triangulation(x, y, triangles)
-        ax.tripcolor(mesh, accuracy, shading="gouraud", cmap=COLORS, vmin=0, vmax=1, alpha=0.85)
+        ax.tricontourf(mesh, accuracy, levels=np.linspace(0, 1, 21), cmap=COLORS)
     squares = ax.scatter(x, y, c=accuracy, cmap=COLORS, vmin=0, vmax=1, marker="s", s=34, edgecolors="white")
     ends = np.array([x.min(), x.max()])
     ax.plot(ends, constant / np.sqrt(ends), color=PALETTE[1], linestyle="--", linewidth=1.6, label=name)
+    ax.use_sticky_edges = False  # contours reach to the edge, the squares beyond it
+    ax.margins(0.04)
     plain_ticks(ax, sorted(set(x)))
     round_ticks(ax)
     bar = figure.colorbar(squares, ax=ax, fraction=0.05, pad=0.02)
