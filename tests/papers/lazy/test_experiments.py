@@ -16,11 +16,11 @@ from karat.papers.lazy.experiments import (
     change,
     every_net,
     flip_length,
+    one_point,
     subset,
     worst,
 )
 from karat.papers.lazy.experiments.digits import Digits
-from karat.papers.lazy.experiments.lemmas import can_switch_nearby
 from karat.papers.lazy.experiments.smallest_flips import smallest_flips
 from karat.papers.lazy.experiments.start import draw_start
 from karat.probes.weight_adversary import smallest_gradient
@@ -102,7 +102,8 @@ def test_counted_neurons_switch_by_explicit_moves_and_outnumber_the_printed_boun
     W = torch.randn(m, d, generator=g, dtype=torch.float64)
     x = torch.nn.functional.normalize(torch.randn(d, generator=g, dtype=torch.float64), dim=0)
     z = W @ x
-    counted = torch.flatten(can_switch_nearby(W, z.unsqueeze(0), tau, V)[0].nonzero())
+    lengths = torch.linalg.vector_norm(W, dim=1)
+    counted = torch.flatten(one_point.can_switch_nearby(z, lengths, tau, V).nonzero())
     assert len(counted) > sign_change_bound(m, V, 0.1, tau)
     for s in counted.tolist():
         w, length = W[s], torch.linalg.vector_norm(W[s])
@@ -112,8 +113,84 @@ def test_counted_neurons_switch_by_explicit_moves_and_outnumber_the_printed_boun
         assert bool((w @ p > 0) != (row @ p > 0))
 
 
+class TestOnePoint:
+    M, D, TAU = 400, 12, 0.3
+
+    def start(self):
+        """A start with a unit x along the first axis and delta along the second."""
+        net = draw_start(self.D, self.M, "gaussian", generator=torch.Generator().manual_seed(0))
+        return net.replace(W=net.W.double(), a=net.a.double())
+
+    def nets(self, start, radius, count=40):
+        """Nets of the ball, random ones and those that move along x or delta."""
+        generator = torch.Generator().manual_seed(1)
+        for _ in range(count):
+            moves = torch.randn(self.M, self.D, generator=generator, dtype=torch.float64)
+            moves[:, 2:] *= torch.rand(1, generator=generator).item()
+            yield start.replace(W=start.W + radius * torch.nn.functional.normalize(moves, dim=1))
+
+    def test_the_supremum_is_reached_and_never_passed(self):
+        start = self.start()
+        x = torch.zeros(1, self.D, dtype=torch.float64)
+        x[0, 0] = 1
+        sums = one_point.value_sums(start.W[:, 0], start.a, 0.1)
+        assert sums["value"] * start.scale == pytest.approx(float(start(x)))
+        for net in self.nets(start, 0.1):
+            assert sums["down"] <= float(net(x)) / start.scale <= sums["up"]
+        for sign, end in ((1, "up"), (-1, "down")):
+            best = start.replace(W=start.W + 0.1 * sign * torch.outer(start.a, x[0]))
+            assert float(best(x)) / start.scale == pytest.approx(sums[end])
+
+    def test_no_net_of_the_ball_changes_its_gradient_by_more(self):
+        start = self.start()
+        x = torch.zeros(1, self.D, dtype=torch.float64)
+        x[0, 0] = 1
+        moved = x.clone()
+        moved[0, 1] = self.TAU
+
+        def change(net):
+            difference = net.input_gradient(x) - net.input_gradient(moved)
+            return float(difference[0, 1]) / net.scale
+
+        def sums(radius):
+            return one_point.change_sums(start.W[:, 0], start.W[:, 1], start.a, self.TAU, radius)
+
+        assert sums(0.0)["change"] == pytest.approx(change(start))
+        assert sums(0.0)["largest_change"] == pytest.approx(change(start))
+        for radius in (0.05, 0.5):
+            assert all(change(net) <= sums(radius)["largest_change"] for net in self.nets(start, radius))
+
+    def test_batches_make_no_difference(self, monkeypatch):
+        config = one_point.OnePointConfig(d=20, m=5000, draws=30)
+        whole, parts = (one_point.run(config, torch.Generator().manual_seed(seed)) for seed in (0, 1))
+        monkeypatch.setattr(one_point, "BATCH", 700)
+        parts = one_point.run(config, torch.Generator().manual_seed(1))
+        # Six standard errors of the mean of 30 binomial counts.
+        share = math.erf(config.weight_radius / math.sqrt(2))
+        error = math.sqrt(5000 * share * (1 - share) / 30)
+        for result in (whole, parts):
+            assert abs(sum(result.can_switch) / 30 - 5000 * share) < 6 * error
+        assert parts.neurons == 700
+
+
+def test_the_ceiling_of_the_gradient_change_is_above_what_nets_of_the_ball_show():
+    generator = torch.Generator().manual_seed(0)
+    start = draw_start(10, 200, "gaussian", generator=generator)
+    x = torch.nn.functional.normalize(torch.randn(10, generator=generator), dim=0)
+    for radius, tau in ((0.0, 0.2), (0.3, 0.5)):
+        ceiling = change.change_ceiling(start, x, tau, radius)
+        for _ in range(30):
+            moves = torch.nn.functional.normalize(torch.randn(200, 10, generator=generator), dim=1)
+            net = start.replace(W=start.W + radius * moves)
+            delta = tau * torch.nn.functional.normalize(torch.randn(10, generator=generator), dim=0)
+            points = torch.stack([x, x + delta])
+            first, second = net.input_gradient(points)
+            assert float(torch.linalg.vector_norm(first - second)) <= ceiling
+    assert change.change_ceiling(start, x, 0.0, 0.0) == 0.0
+
+
 def test_certified_single_steps_land(records):
-    for record in records("lazy.lemmas"):
+    for record in records("lazy.single-step"):
         assert record.values["landed"] in (1.0, None)
 
 

@@ -33,7 +33,8 @@ LEAST_FALL = 1 / 8
 
 def _fixed_change(runs: Sequence[OnePointRun]) -> Finding:
     """Change of the gradient along one delta over its bound, at the sizes where the bound is not vacuous."""
-    findings, silent = [], []
+    findings: list[Finding] = []
+    silent: list[Finding] = []
     for cells in by_size(runs):
         config, allowed = cells[0].config, _fixed_bound(cells[0].config)
         finding = certified(
@@ -147,7 +148,7 @@ def _uniform_conditions(config: ChangeConfig) -> Sequence[Condition]:
 HUGE = {"d": 1_000_000, "m": 1_000_000, "C0": 1.0}
 """Where the bound of Lemma B.8 says something."""
 
-_HUGE = OnePointConfig(**HUGE)
+_HUGE = OnePointConfig(d=1_000_000, m=1_000_000, C0=1.0)
 
 
 def _starts(exponent: float) -> list[tuple[OnePointConfig, OnePointResult]]:

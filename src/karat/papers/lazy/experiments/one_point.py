@@ -6,7 +6,6 @@ of depends on :math:`\langle w_s, x \rangle`, :math:`\langle w_s, \delta \rangle
 """
 
 import math
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal
@@ -130,19 +129,20 @@ def _start(config: OnePointConfig, first: bool, generator: torch.Generator) -> d
     V = config.reach * config.weight_radius
     # A delta across x is at most as long as x, whatever a control asks for.
     tau = min(1.0, config.reach * (config.C1 / 4 if config.radius == "fixed" else config.tau))
-    sums: Counter[str] = Counter()
+    sums: dict[str, float] = {}
     for begin in range(0, config.m, BATCH):
         size = min(BATCH, config.m - begin)
         z, along = torch.randn(2, size, generator=generator)
         a = torch.randint(0, 2, (size,), generator=generator).float() * 2 - 1
-        sums.update(value_sums(z, a, V))
-        sums.update(change_sums(z, along, a, tau, V))
+        parts: dict[str, float] = {**value_sums(z, a, V), **change_sums(z, along, a, tau, V)}
         if first:
             across = chi(torch.full((size,), config.d - 2.0), generator=generator).float()
             length = torch.sqrt(z.square() + along.square() + across.square())
-            sums["nearby"] += int(can_switch_nearby(z, length, tau, V).sum())
+            parts["nearby"] = int(can_switch_nearby(z, length, tau, V).sum())
             if begin == 0:
-                sums.update(_signs(z, along, length, tau, V, config.spacing))
+                parts |= _signs(z, along, length, tau, V, config.spacing)
+        for name, part in parts.items():
+            sums[name] = sums.get(name, 0.0) + part
     return sums
 
 

@@ -84,8 +84,8 @@ def _draw(ax: Axes, runs: StepRuns, value: Value, label: str | None, index: int,
     d, table = pivot(runs, lambda run: run.config.d, lambda run: value(run.result))
     line, marker = ("-", "o") if printed else ("--", "s")
     # On a logarithmic axis a sum that is certainly 0 or more has no place.
-    table = [[number if number > 0 else float("nan") for number in row] for row in table]
-    draw_series(ax, d, np.array(table), label, color=PALETTE[index], line=line, marker=marker, band=False)
+    positive = np.where(table > 0, table, np.nan)
+    draw_series(ax, d, positive, label, color=PALETTE[index], line=line, marker=marker, band=False)
 
 
 FIGURES = (Drawing(PROOF_STEPS, draw_steps),)
