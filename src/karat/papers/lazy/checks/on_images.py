@@ -139,7 +139,7 @@ CHECKS = (
         controls=(
             replace(
                 NO_TRAINING,
-                cheap={**CHEAP, "side": 28, "n_test": 200},
+                cheap={"side": 28, "m": 1000, "max_steps": 400, "C0": (10.0,)},
                 why="Values of an untrained net lie on both sides of zero: their sizes, and so the flips, "
                 "pile up at zero.",
                 seeds=3,
