@@ -11,6 +11,7 @@ from karat.papers.lazy.checks.proof_steps import steps_cells
 from karat.papers.lazy.checks.single_step import step_cell
 from karat.papers.lazy.experiments.adversarial_training import AdversarialTrainingConfig
 from karat.papers.lazy.experiments.every_net import EveryNetConfig, EveryNetResult
+from karat.papers.lazy.experiments.gradient_size import GradientSizeConfig, GradientSizeResult
 from karat.papers.lazy.experiments.worst import WorstConfig
 from karat.study.judging import Undecided
 from karat.study.registry import PAPERS
@@ -101,31 +102,36 @@ class TestTheorem:
 
 
 class TestSmallestGradient:
-    CONFIG = WorstConfig(d=784, m=1600, C0=1.0)
+    @staticmethod
+    def cell(smallest, floor, **settings):
+        config = GradientSizeConfig(**({"d": 784, "m": 8_838_093, "C0": 1.0} | settings))
+        return config, GradientSizeResult(at_start=[20.0] * 4, smallest=[smallest] * 4, floor=[floor] * 4)
 
     @pytest.mark.parametrize(
         ("smallest", "floor", "expected"),
         [
             (15.0, 14.0, "holds"),
             (15.0, 1.0, "inconclusive"),
-            (15.0, -3.0, "inconclusive"),
-            (2.0, 1.0, "fails"),
+            (15.0, 0.0, "inconclusive"),
+            (0.0, 0.0, "fails"),
         ],
     )
     def test_adversaries_refute_and_certificates_show(self, smallest, floor, expected):
-        cell = worst_cell(self.CONFIG, worst=0.1, smallest=smallest, floor=floor)
-        assert outcome("lemB.7", examples(cell)) == expected
+        assert outcome("lemB.7", examples(self.cell(smallest, floor))) == expected
 
     def test_a_negative_lower_bound_is_vacuous(self):
-        config = replace(self.CONFIG, d=25)
-        assert outcome("lemB.7", examples(worst_cell(config, worst=0.1))) == "vacuous"
+        assert outcome("lemB.7", examples(self.cell(3.0, 2.0, d=25, m=2265))) == "vacuous"
 
     def test_the_widest_net_decides_about_the_printed_lemma(self):
         cells = [
-            worst_cell(WorstConfig(d=25, m=m, C0=10.0), worst=0.1, smallest=smallest)
+            self.cell(smallest, smallest / 2, d=25, m=m, C0=10.0)
             for m, smallest in ((1000, 3.0), (100_000, 0.5))
         ]
         assert outcome("lem4.2", examples(*cells)) == "fails"
+
+    def test_the_ball_of_the_figures_is_judged_at_its_largest_dimension(self):
+        cells = [self.cell(0.0, 0.0, d=25, C0=10.0), self.cell(12.0, 10.0, C0=10.0), self.cell(0.0, 0.0)]
+        assert outcome("lem4.2.figures", examples(*cells)) == "holds"
 
 
 class TestFlips:

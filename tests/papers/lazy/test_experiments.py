@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 import torch
+from scipy import stats
 
 from karat.lab.execute import execute
 from karat.nets import init
@@ -16,6 +17,7 @@ from karat.papers.lazy.experiments import (
     change,
     every_net,
     flip_length,
+    gradient_size,
     one_point,
     subset,
     worst,
@@ -171,6 +173,71 @@ class TestOnePoint:
         for result in (whole, parts):
             assert abs(sum(result.can_switch) / 30 - 5000 * share) < 6 * error
         assert parts.neurons == 700
+
+
+class TestGradientSize:
+    D, M, V = 9, 300, 0.15
+
+    def start(self, generator, V=0.15):
+        """A start, and what gradients of the ball at the first axis depend on, read off its matrix."""
+        net = draw_start(self.D, self.M, "gaussian", generator=generator)
+        signed, z = net.a.unsqueeze(1) * net.W, net.W[:, 0]
+        far, near = z > V, z.abs() <= V
+        kink = gradient_size.NearKink(
+            far=signed[far, 1:].sum(dim=0),
+            far_count=int(far.sum()),
+            far_value=float(signed[far, 0].sum()),
+            rows=signed[near, 1:],
+            active=z[near] > 0,
+        )
+        return net, kink
+
+    def test_the_net_that_is_told_of_lies_in_the_ball(self):
+        """The best subset of the last round, built row by row, has the gradient that was promised."""
+        for seed in range(5):
+            net, kink = self.start(torch.Generator().manual_seed(seed))
+            opened = kink.rows.sum(dim=0) / 2
+            promised = gradient_size.bracket_gradient(kink, self.V, rounds=1).reached
+            chosen = kink.rows @ (kink.far + opened) < 0
+            total = torch.cat([torch.tensor([kink.far_value]), kink.far + kink.rows[chosen].sum(dim=0)])
+            share = min(1.0, float(torch.linalg.vector_norm(total)) / (self.V * kink.far_count))
+            W, z = net.W.clone(), net.W[:, 0]
+            far, near = z > self.V, z.abs() <= self.V
+            against = -share * self.V * torch.nn.functional.normalize(total, dim=0)
+            W[far] += net.a[far].unsqueeze(1) * against
+            W[near, 0] = torch.where(chosen, 1e-6, -1e-6)  # within V of where they were
+            assert float(torch.linalg.vector_norm(W - net.W, dim=1).max()) <= self.V + 1e-5
+            x = torch.eye(self.D)[:1]
+            gradient = net.replace(W=W).input_gradient(x) / net.scale
+            assert float(torch.linalg.vector_norm(gradient)) == pytest.approx(promised, abs=1e-2)
+
+    def test_the_floor_is_below_what_any_adversary_finds(self):
+        for seed in range(5):
+            for radius in (0.0, 0.02, 0.15):
+                net, kink = self.start(torch.Generator().manual_seed(seed), radius)
+                bracket = gradient_size.bracket_gradient(kink, radius)
+                found = smallest_gradient(net, torch.eye(self.D)[0], radius) / net.scale
+                assert bracket.floor <= min(found, bracket.reached) + 1e-3
+
+    def test_the_law_is_that_of_a_matrix(self):
+        """False alarm 2e-6: two Kolmogorov tests of 300 starts each."""
+        generator = torch.Generator().manual_seed(0)
+        radius = 0.02
+        drawn = [
+            gradient_size.bracket_gradient(
+                gradient_size.draw_near_kink(self.D, self.M, radius, generator=generator), radius
+            )
+            for _ in range(300)
+        ]
+        read = [gradient_size.bracket_gradient(self.start(generator, radius)[1], radius) for _ in range(300)]
+        for name in ("floor", "reached"):
+            two = [[getattr(one, name) for one in side] for side in (drawn, read)]
+            assert stats.ks_2samp(*two).pvalue > 1e-6
+
+    def test_short_rows_have_gradients_of_order_one(self):
+        config = gradient_size.GradientSizeConfig(d=400, m=2000, C0=0.0, draws=20, rows="unit")
+        sizes = gradient_size.run(config, torch.Generator().manual_seed(0)).at_start
+        assert sum(sizes) / len(sizes) == pytest.approx(0.5**0.5, rel=0.05)
 
 
 def test_the_ceiling_of_the_gradient_change_is_above_what_nets_of_the_ball_show():

@@ -57,6 +57,10 @@ lem4.2.repaired | Lem 4.2 | 168 | lower
   d >= 100 C0^2.
   origin: karat
   supersedes: lazy.lem4.2
+lem4.2.figures | Lem 4.2 | 168 | lower
+  The lemma in the ball of the figures, C0 = 10, at d = 784 and m >= d^2.4.
+  origin: karat
+  uses: lazy.lem4.3
 lem4.3 | Lem 4.3 | 190 | upper
   At most C0 sqrt(m) + sqrt(m log(1/p_fail)/2) neurons can change sign at x anywhere in the lazy ball.
 lem4.4 | Lem 4.4 | 196 | upper
