@@ -47,7 +47,7 @@ class OnePointConfig:
     power: Power = 0.5
     C1: Positive = 1.0
     p_fail: Inside = 0.1
-    draws: Count = 14
+    draws: Count = 12
     reach: NonNegative = 1.0
     radius: Literal["shrinking", "fixed"] = "shrinking"
 

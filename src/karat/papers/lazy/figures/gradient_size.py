@@ -34,7 +34,9 @@ def draw_gradient_size(runs: Runs[GradientSizeConfig, GradientSizeResult]) -> li
             high = mean(min(result.smallest) for result in results)
             at = d * 1.06 ** (index - (len(balls) - 1) / 2)  # balls beside each other
             name = f"C0 = {C0:g}" if d == of_ball[0].config.d else None
-            ax.plot([at, at], np.array([low, high]) / d**0.5, color=PALETTE[index], linewidth=5, label=name)
+            # Dots at both ends: a gradient that vanishes is a bar of no length.
+            ends = np.array([low, high]) / d**0.5
+            ax.plot([at, at], ends, color=PALETTE[index], linewidth=5, marker="o", markersize=5, label=name)
             start = mean(mean(result.at_start) for result in results) / d**0.5
             ax.plot(at, start, marker="_", markersize=11, color=INK, linestyle="")
     ax.axhline(0.5**0.5, color=INK, linestyle=":", linewidth=1.1, label=r"start, $\sqrt{d/2}$")
