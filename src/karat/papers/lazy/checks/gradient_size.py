@@ -22,9 +22,6 @@ SizeRun = Run[GradientSizeConfig, GradientSizeResult]
 P_FAIL = 0.1
 """The lemmas hold with probability 1 - p_fail at every x."""
 
-MOST = 1000.0
-"""Ratios beyond it are those of a gradient that vanishes."""
-
 LARGE_BALL = 100.0
 """From d = 100 C0^2 on the gradient of the start, sqrt(d/2) = 7 C0, is far more than the ball can move."""
 
@@ -39,7 +36,7 @@ def _needed(runs: Sequence[SizeRun], least: float) -> Finding:
     withstood = share(sum(length >= least for length in draws), len(draws), "at least", 1 - P_FAIL)
     if withstood.outcome == "fails":
         return withstood
-    found = [least / max(least / MOST, min(run.result.smallest)) for run in runs]
+    found = [least / max(1e-6, min(run.result.smallest)) for run in runs]
     floors = [min(run.result.floor) for run in runs]
     proven = [least / floor if floor > 0 else math.inf for floor in floors]
     return certified(found, proven, 1.0, RATIO)
