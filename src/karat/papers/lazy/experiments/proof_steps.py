@@ -214,10 +214,10 @@ PROOF_STEPS = Experiment(
     presets={
         "tiny": Preset(config=ProofStepsConfig(d=25), grid={"d": (25, 100, 400)}, seeds=3, cell_seconds=0.01),
         "quick": Preset(
-            config=ProofStepsConfig(d=25, draws=200),
+            config=ProofStepsConfig(d=25, draws=100),
             grid={"d": (25, 49, 100, 196, 400, 784)},
             seeds=3,
-            cell_seconds=0.1,
+            cell_seconds=0.05,
         ),
         "full": Preset(
             config=ProofStepsConfig(d=25, draws=1000),
