@@ -52,7 +52,7 @@ def test_an_infinite_loss_is_divergence():
     [
         ("lazy.fig5", "first_order"),
         ("lazy.fig4.radius", "margin_over_gradient"),
-        ("lazy.lemmas", "kappa"),
+        ("lazy.single-step", "kappa"),
         ("convergence.vs-lazy", "flip_ratio"),
     ],
 )
@@ -90,9 +90,9 @@ def test_points_that_nearly_coincide_are_divergence_of_the_kernel():
             "`lr` of `benign.sec5` must be a number of size at most 1e+30, got 1e+39.",
         ),
         (
-            "lazy.lemmas",
-            {"C1": 30.0, "side": 10},
-            "`C1` of `lazy.lemmas` must be a finite number <= 10 and > 0",
+            "lazy.one-point",
+            {"C1": 30.0, "d": 100},
+            "`C1` of `lazy.one-point` must be a finite number <= 10 and > 0",
         ),
         ("purification.l2", {"width": 1e-12}, "`width` of `purification.l2` must be a finite number >= 1 "),
         (

@@ -5,10 +5,13 @@ from dataclasses import replace
 
 import pytest
 
-from karat.papers.lazy.checks import adversarial, corollary, flip_length
-from karat.papers.lazy.checks.made_up import lemmas_cell, trained_cell, worst_cell
+from karat.papers.lazy.checks import adversarial, corollary, flip_length, movement, on_images
+from karat.papers.lazy.checks.made_up import flip_runs, one_point_cell, trained_cell, worst_cell
+from karat.papers.lazy.checks.proof_steps import steps_cells
+from karat.papers.lazy.checks.single_step import step_cell
 from karat.papers.lazy.experiments.adversarial_training import AdversarialTrainingConfig
 from karat.papers.lazy.experiments.every_net import EveryNetConfig, EveryNetResult
+from karat.papers.lazy.experiments.gradient_size import GradientSizeConfig, GradientSizeResult
 from karat.papers.lazy.experiments.worst import WorstConfig
 from karat.study.judging import Undecided
 from karat.study.registry import PAPERS
@@ -99,31 +102,36 @@ class TestTheorem:
 
 
 class TestSmallestGradient:
-    CONFIG = WorstConfig(d=784, m=1600, C0=1.0)
+    @staticmethod
+    def cell(smallest, floor, **settings):
+        config = GradientSizeConfig(**({"d": 784, "m": 8_838_093, "C0": 1.0} | settings))
+        return config, GradientSizeResult(at_start=[20.0] * 4, smallest=[smallest] * 4, floor=[floor] * 4)
 
     @pytest.mark.parametrize(
         ("smallest", "floor", "expected"),
         [
             (15.0, 14.0, "holds"),
             (15.0, 1.0, "inconclusive"),
-            (15.0, -3.0, "inconclusive"),
-            (2.0, 1.0, "fails"),
+            (15.0, 0.0, "inconclusive"),
+            (0.0, 0.0, "fails"),
         ],
     )
     def test_adversaries_refute_and_certificates_show(self, smallest, floor, expected):
-        cell = worst_cell(self.CONFIG, worst=0.1, smallest=smallest, floor=floor)
-        assert outcome("lemB.7", examples(cell)) == expected
+        assert outcome("lemB.7", examples(self.cell(smallest, floor))) == expected
 
     def test_a_negative_lower_bound_is_vacuous(self):
-        config = replace(self.CONFIG, d=25)
-        assert outcome("lemB.7", examples(worst_cell(config, worst=0.1))) == "vacuous"
+        assert outcome("lemB.7", examples(self.cell(3.0, 2.0, d=25, m=2265))) == "vacuous"
 
     def test_the_widest_net_decides_about_the_printed_lemma(self):
         cells = [
-            worst_cell(WorstConfig(d=25, m=m, C0=10.0), worst=0.1, smallest=smallest)
+            self.cell(smallest, smallest / 2, d=25, m=m, C0=10.0)
             for m, smallest in ((1000, 3.0), (100_000, 0.5))
         ]
         assert outcome("lem4.2", examples(*cells)) == "fails"
+
+    def test_the_ball_of_the_figures_is_judged_at_its_largest_dimension(self):
+        cells = [self.cell(0.0, 0.0, d=25, C0=10.0), self.cell(12.0, 10.0, C0=10.0), self.cell(0.0, 0.0)]
+        assert outcome("lem4.2.figures", examples(*cells)) == "holds"
 
 
 class TestFlips:
@@ -164,7 +172,7 @@ class TestAdversarialTraining:
     def test_training_that_was_cut_short_is_seen(self):
         (run,) = examples(trained(0.9, side=28), seeds=1)
         cut = replace(run, result=replace(run.result, epochs=run.config.epochs))
-        assert [adversarial._stopped(one)[0].status for one in (run, cut)] == ["met", "unmet"]
+        assert [movement._stopped(one)[0].status for one in (run, cut)] == ["met", "unmet"]
 
     @pytest.mark.parametrize(("middle", "expected"), [(5.0, "holds"), (2.0, "fails"), (8.0, "fails")])
     def test_the_printed_radius_is_read_on_both_sides(self, middle, expected):
@@ -176,6 +184,24 @@ class TestAdversarialTraining:
             trained(accuracy, side=side, c=5.0 * at) for side in (14, 20, 28) for at, accuracy in drop.items()
         ]
         assert outcome("fig4.constant", examples(*cells)) == "fails"
+
+    def test_robustness_that_falls_in_a_larger_ball_is_no_increase(self):
+        cells = [
+            trained(accuracy, side=28, C0=C0) for C0, accuracy in {8.0: 0.0, 15.0: 0.6, 27.5: 0.3}.items()
+        ]
+        assert outcome("sec3.movement", examples(*cells)) == "fails"
+        with pytest.raises(Undecided, match="one ball"):
+            outcome("sec3.movement", examples(cells[0]))
+
+    def test_a_projection_that_costs_accuracy_in_one_dimension_hurts(self):
+        cells = []
+        for side, accuracy in ((10, 0.99), (28, 0.93)):
+            for C0 in (10.0, math.inf):
+                config, result = trained(0.5, side=side, C0=C0)
+                clean = accuracy if C0 == 10 else 0.99
+                cells.append((config, replace(result, clean_accuracy=clean)))
+        assert outcome("sec5.2.projection", examples(*cells[:2])) == "holds"
+        assert outcome("sec5.2.projection", examples(*cells)) == "fails"
 
     def test_no_robustness_with_and_without_the_ball_is_no_success(self):
         cells = [trained(0.0, side=28, C0=C0) for C0 in (10.0, math.inf)]
@@ -191,19 +217,73 @@ class TestAdversarialTraining:
 class TestLemmas:
     @pytest.mark.parametrize("name", ["lem4.1", "lemB.5"])
     def test_a_supremum_without_movement_is_none(self, name):
-        assert outcome(name, examples(lemmas_cell(value=0.5))) == "fails"
+        assert outcome(name, examples(one_point_cell(supremum=0.5))) == "fails"
 
     @pytest.mark.parametrize("name", ["lem4.3", "lemB.4.fixed"])
     def test_too_few_neurons_are_as_suspicious_as_too_many(self, name):
-        assert outcome(name, examples(lemmas_cell(switch=2.0))) == "fails"
+        assert outcome(name, examples(one_point_cell(can_switch=2))) == "fails"
 
     def test_the_second_half_of_the_lemma_on_switches_can_break_it_alone(self):
-        assert outcome("lemB.4", examples(lemmas_cell(nearby=900.0))) == "fails"
+        assert outcome("lemB.4", examples(one_point_cell(nearby=900))) == "fails"
 
-    @pytest.mark.parametrize("name", ["lemB.8", "lemB.9"])
-    def test_bounds_beyond_the_gradient_are_vacuous(self, name):
-        assert outcome(name, examples(lemmas_cell())) == "vacuous"
+    def test_bounds_beyond_the_gradient_are_vacuous(self):
+        assert outcome("lemB.8", examples(one_point_cell())) == "vacuous"
+        assert outcome("lemB.9", CHECKS["lazy.lem4.4"].satisfied) == "vacuous"
+
+    def test_an_ascent_alone_never_shows_that_gradients_hardly_change(self):
+        runs = [
+            replace(run, result=replace(run.result, ceiling=run.config.d**0.9))
+            for run in CHECKS["lazy.lem4.4"].satisfied
+        ]
+        assert outcome("lem4.4", runs) == "inconclusive"
+
+    def test_one_radius_says_nothing_about_larger_ones(self):
+        runs = [run for run in CHECKS["lazy.sec3.radius"].satisfied if run.config.power == 0.5]
+        with pytest.raises(Undecided, match="one radius"):
+            outcome("sec3.radius", runs)
 
     def test_a_certificate_that_applies_nowhere_is_no_verdict(self):
         with pytest.raises(Undecided, match="applied nowhere"):
-            outcome("proof3.1", examples(lemmas_cell(landed=math.nan)))
+            outcome("proof3.1", examples(step_cell(math.nan)))
+
+
+class TestHistograms:
+    def test_two_humps_are_no_bell(self):
+        runs = flip_runs()
+        for run in runs:  # two humps of width one at -2 and 2: the moments of that mixture
+            for shapes in run.result.histograms:
+                for quantity, shape in shapes.items():
+                    shapes[quantity] = replace(shape, kurtosis=-1.28)
+        assert outcome("fig7.bell", runs) == "fails"
+
+    def test_bimodality_of_known_shapes(self):
+        (run, *_) = flip_runs()
+        shape = run.result.histograms[0]["step"]
+        known = {0.0: 1 / 3, -1.2: 5 / 9, -2.0: 1.0}
+        assert {k: on_images.bimodality(replace(shape, kurtosis=k)) for k in known} == pytest.approx(known)
+
+    def test_shape_and_place_of_the_step_are_two_claims(self):
+        assert outcome("fig7", flip_runs(step=0.045 * 784, skewness=2.0)) == "holds"
+        assert outcome("fig7.bell", flip_runs(step=1.0)) == "holds"
+
+
+class TestProofSteps:
+    @pytest.mark.parametrize(
+        ("name", "value", "bad"),
+        [
+            ("proofB.8.rows", "all_rows", 0.5),
+            ("proofB.8.rows.repaired", "all_rows_repaired", 0.5),
+            ("proofB.9.width", "width", 1.5),
+            ("proofB.9.width.repaired", "width_repaired", 1.5),
+            ("proofB.9.subsets", "subsets", [1.5] * 20),
+            ("proofB.9.subsets.repaired", "subsets_repaired", [1.5] * 20),
+            ("proofB.9.dimension", "dimension", 1.5),
+            ("proofB.9.dimension.repaired", "dimension", 1.5),
+            ("sec4.step", "sketch", 1.5),
+            ("sec4.step.repaired", "sketch_repaired", 1.5),
+            ("proof3.1.printed", "landing", 1.0),
+        ],
+    )
+    def test_one_size_at_which_a_step_is_false_refutes_it(self, name, value, bad):
+        good = getattr(steps_cells()[0].result, value)
+        assert outcome(name, steps_cells(**{value: lambda d: bad if d == 784 else good})) == "fails"

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 import torch
+from scipy import stats
 
 from karat.lab.execute import execute
 from karat.nets import init
@@ -16,11 +17,12 @@ from karat.papers.lazy.experiments import (
     change,
     every_net,
     flip_length,
+    gradient_size,
+    one_point,
     subset,
     worst,
 )
 from karat.papers.lazy.experiments.digits import Digits
-from karat.papers.lazy.experiments.lemmas import can_switch_nearby
 from karat.papers.lazy.experiments.smallest_flips import smallest_flips
 from karat.papers.lazy.experiments.start import draw_start
 from karat.probes.weight_adversary import smallest_gradient
@@ -102,7 +104,8 @@ def test_counted_neurons_switch_by_explicit_moves_and_outnumber_the_printed_boun
     W = torch.randn(m, d, generator=g, dtype=torch.float64)
     x = torch.nn.functional.normalize(torch.randn(d, generator=g, dtype=torch.float64), dim=0)
     z = W @ x
-    counted = torch.flatten(can_switch_nearby(W, z.unsqueeze(0), tau, V)[0].nonzero())
+    lengths = torch.linalg.vector_norm(W, dim=1)
+    counted = torch.flatten(one_point.can_switch_nearby(z, lengths, tau, V).nonzero())
     assert len(counted) > sign_change_bound(m, V, 0.1, tau)
     for s in counted.tolist():
         w, length = W[s], torch.linalg.vector_norm(W[s])
@@ -112,8 +115,149 @@ def test_counted_neurons_switch_by_explicit_moves_and_outnumber_the_printed_boun
         assert bool((w @ p > 0) != (row @ p > 0))
 
 
+class TestOnePoint:
+    M, D, TAU = 400, 12, 0.3
+
+    def start(self):
+        """A start with a unit x along the first axis and delta along the second."""
+        net = draw_start(self.D, self.M, "gaussian", generator=torch.Generator().manual_seed(0))
+        return net.replace(W=net.W.double(), a=net.a.double())
+
+    def nets(self, start, radius, count=40):
+        """Nets of the ball, random ones and those that move along x or delta."""
+        generator = torch.Generator().manual_seed(1)
+        for _ in range(count):
+            moves = torch.randn(self.M, self.D, generator=generator, dtype=torch.float64)
+            moves[:, 2:] *= torch.rand(1, generator=generator).item()
+            yield start.replace(W=start.W + radius * torch.nn.functional.normalize(moves, dim=1))
+
+    def test_the_supremum_is_reached_and_never_passed(self):
+        start = self.start()
+        x = torch.zeros(1, self.D, dtype=torch.float64)
+        x[0, 0] = 1
+        sums = one_point.value_sums(start.W[:, 0], start.a, 0.1)
+        assert sums["value"] * start.scale == pytest.approx(float(start(x)))
+        for net in self.nets(start, 0.1):
+            assert sums["down"] <= float(net(x)) / start.scale <= sums["up"]
+        for sign, end in ((1, "up"), (-1, "down")):
+            best = start.replace(W=start.W + 0.1 * sign * torch.outer(start.a, x[0]))
+            assert float(best(x)) / start.scale == pytest.approx(sums[end])
+
+    def test_no_net_of_the_ball_changes_its_gradient_by_more(self):
+        start = self.start()
+        x = torch.zeros(1, self.D, dtype=torch.float64)
+        x[0, 0] = 1
+        moved = x.clone()
+        moved[0, 1] = self.TAU
+
+        def change(net):
+            difference = net.input_gradient(x) - net.input_gradient(moved)
+            return float(difference[0, 1]) / net.scale
+
+        def sums(radius):
+            return one_point.change_sums(start.W[:, 0], start.W[:, 1], start.a, self.TAU, radius)
+
+        assert sums(0.0)["change"] == pytest.approx(change(start))
+        assert sums(0.0)["largest_change"] == pytest.approx(change(start))
+        for radius in (0.05, 0.5):
+            assert all(change(net) <= sums(radius)["largest_change"] for net in self.nets(start, radius))
+
+    def test_batches_make_no_difference(self, monkeypatch):
+        config = one_point.OnePointConfig(d=20, m=5000, draws=30)
+        whole, parts = (one_point.run(config, torch.Generator().manual_seed(seed)) for seed in (0, 1))
+        monkeypatch.setattr(one_point, "BATCH", 700)
+        parts = one_point.run(config, torch.Generator().manual_seed(1))
+        # Six standard errors of the mean of 30 binomial counts.
+        share = math.erf(config.weight_radius / math.sqrt(2))
+        error = math.sqrt(5000 * share * (1 - share) / 30)
+        for result in (whole, parts):
+            assert abs(sum(result.can_switch) / 30 - 5000 * share) < 6 * error
+        assert parts.neurons == 700
+
+
+class TestGradientSize:
+    D, M, V = 9, 300, 0.15
+
+    def start(self, generator, V=0.15):
+        """A start, and what gradients of the ball at the first axis depend on, read off its matrix."""
+        net = draw_start(self.D, self.M, "gaussian", generator=generator)
+        signed, z = net.a.unsqueeze(1) * net.W, net.W[:, 0]
+        far, near = z > V, z.abs() <= V
+        kink = gradient_size.NearKink(
+            far=signed[far, 1:].sum(dim=0),
+            far_count=int(far.sum()),
+            far_value=float(signed[far, 0].sum()),
+            rows=signed[near, 1:],
+            active=z[near] > 0,
+        )
+        return net, kink
+
+    def test_the_net_that_is_told_of_lies_in_the_ball(self):
+        """The best subset of the last round, built row by row, has the gradient that was promised."""
+        for seed in range(5):
+            net, kink = self.start(torch.Generator().manual_seed(seed))
+            opened = kink.rows.sum(dim=0) / 2
+            promised = gradient_size.bracket_gradient(kink, self.V, rounds=1).reached
+            chosen = kink.rows @ (kink.far + opened) < 0
+            total = torch.cat([torch.tensor([kink.far_value]), kink.far + kink.rows[chosen].sum(dim=0)])
+            share = min(1.0, float(torch.linalg.vector_norm(total)) / (self.V * kink.far_count))
+            W, z = net.W.clone(), net.W[:, 0]
+            far, near = z > self.V, z.abs() <= self.V
+            against = -share * self.V * torch.nn.functional.normalize(total, dim=0)
+            W[far] += net.a[far].unsqueeze(1) * against
+            W[near, 0] = torch.where(chosen, 1e-6, -1e-6)  # within V of where they were
+            assert float(torch.linalg.vector_norm(W - net.W, dim=1).max()) <= self.V + 1e-5
+            x = torch.eye(self.D)[:1]
+            gradient = net.replace(W=W).input_gradient(x) / net.scale
+            assert float(torch.linalg.vector_norm(gradient)) == pytest.approx(promised, abs=1e-2)
+
+    def test_the_floor_is_below_what_any_adversary_finds(self):
+        for seed in range(5):
+            for radius in (0.0, 0.02, 0.15):
+                net, kink = self.start(torch.Generator().manual_seed(seed), radius)
+                bracket = gradient_size.bracket_gradient(kink, radius)
+                found = smallest_gradient(net, torch.eye(self.D)[0], radius) / net.scale
+                assert bracket.floor <= min(found, bracket.reached) + 1e-3
+
+    def test_the_law_is_that_of_a_matrix(self):
+        """False alarm 2e-6: two Kolmogorov tests of 300 starts each."""
+        generator = torch.Generator().manual_seed(0)
+        radius = 0.02
+        drawn = [
+            gradient_size.bracket_gradient(
+                gradient_size.draw_near_kink(self.D, self.M, radius, generator=generator), radius
+            )
+            for _ in range(300)
+        ]
+        read = [gradient_size.bracket_gradient(self.start(generator, radius)[1], radius) for _ in range(300)]
+        for name in ("floor", "reached"):
+            two = [[getattr(one, name) for one in side] for side in (drawn, read)]
+            assert stats.ks_2samp(*two).pvalue > 1e-6
+
+    def test_short_rows_have_gradients_of_order_one(self):
+        config = gradient_size.GradientSizeConfig(d=400, m=2000, C0=0.0, draws=20, rows="unit")
+        sizes = gradient_size.run(config, torch.Generator().manual_seed(0)).at_start
+        assert sum(sizes) / len(sizes) == pytest.approx(0.5**0.5, rel=0.05)
+
+
+def test_the_ceiling_of_the_gradient_change_is_above_what_nets_of_the_ball_show():
+    generator = torch.Generator().manual_seed(0)
+    start = draw_start(10, 200, "gaussian", generator=generator)
+    x = torch.nn.functional.normalize(torch.randn(10, generator=generator), dim=0)
+    for radius, tau in ((0.0, 0.2), (0.3, 0.5)):
+        ceiling = change.change_ceiling(start, x, tau, radius)
+        for _ in range(30):
+            moves = torch.nn.functional.normalize(torch.randn(200, 10, generator=generator), dim=1)
+            net = start.replace(W=start.W + radius * moves)
+            delta = tau * torch.nn.functional.normalize(torch.randn(10, generator=generator), dim=0)
+            points = torch.stack([x, x + delta])
+            first, second = net.input_gradient(points)
+            assert float(torch.linalg.vector_norm(first - second)) <= ceiling
+    assert change.change_ceiling(start, x, 0.0, 0.0) == 0.0
+
+
 def test_certified_single_steps_land(records):
-    for record in records("lazy.lemmas"):
+    for record in records("lazy.single-step"):
         assert record.values["landed"] in (1.0, None)
 
 

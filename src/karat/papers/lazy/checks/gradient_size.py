@@ -4,51 +4,53 @@ import math
 from collections.abc import Callable, Sequence
 
 from karat.papers.lazy import bounds
-from karat.papers.lazy.checks.made_up import worst_cell
-from karat.papers.lazy.checks.window import enough_neurons
-from karat.papers.lazy.checks.worst import P_FAIL, WorstRun
-from karat.papers.lazy.experiments.worst import WIDE, WORST, WorstConfig
+from karat.papers.lazy.checks.window import enough_neurons, width_conditions
+from karat.papers.lazy.experiments.gradient_size import (
+    GRADIENT_SIZE,
+    GradientSizeConfig,
+    GradientSizeResult,
+)
 from karat.study.check import Check
 from karat.study.control import Control
 from karat.study.finding import RATIO, Finding
 from karat.study.hypothesis import Condition, at_least, not_checkable
 from karat.study.judging import Undecided, all_of, certified, noted, share, vacuous_if
-from karat.study.run import examples, grouped
+from karat.study.run import Run, examples, grouped
+
+SizeRun = Run[GradientSizeConfig, GradientSizeResult]
+
+P_FAIL = 0.1
+"""The lemmas hold with probability 1 - p_fail at every x."""
 
 LARGE_BALL = 100.0
 """From d = 100 C0^2 on the gradient of the start, sqrt(d/2) = 7 C0, is far more than the ball can move."""
 
 
-def _needed(runs: Sequence[WorstRun], least: float) -> Finding:
+def _needed(runs: Sequence[SizeRun], least: float) -> Finding:
     """A lower bound on all gradients of the ball: an adversary may refute it, a certificate show it.
 
     Reading: refuted by the share of draws on which the adversary goes below the bound; shown by the ratio of
-        the bound to the certificate, seed by seed, at the worst input.
+        the bound to the certificate, seed by seed, at its worst draw.
     """
-    draws = [length for run in runs for length in _independent(run)]
+    draws = [length for run in runs for length in run.result.smallest]
     withstood = share(sum(length >= least for length in draws), len(draws), "at least", 1 - P_FAIL)
     if withstood.outcome == "fails":
         return withstood
-    found = [least / max(1e-30, min(run.result.smallest_gradient)) for run in runs]
-    floors = [min(run.result.gradient_floor) for run in runs]
+    found = [least / max(1e-6, min(run.result.smallest)) for run in runs]
+    floors = [min(run.result.floor) for run in runs]
     proven = [least / floor if floor > 0 else math.inf for floor in floors]
     return certified(found, proven, 1.0, RATIO)
 
 
-def _independent(run: WorstRun) -> list[float]:
-    """The smallest gradients found; of inputs that share a start only the first, which is independent."""
-    return run.result.smallest_gradient if run.config.fresh_starts else run.result.smallest_gradient[:1]
-
-
-def _printed(runs: Sequence[WorstRun]) -> Finding:
+def _printed(runs: Sequence[SizeRun]) -> Finding:
     """The informal lemma at the largest width, where its hypotheses are as good as met."""
     d = min(run.config.d for run in runs)
     by_width = dict(
         sorted(grouped([run for run in runs if run.config.d == d], lambda run: run.config.m).items())
     )
+    C0 = by_width[min(by_width)][0].config.C0
     listed = ", ".join(f"{_smallest(cells):.2f} at m = {m:.0e}" for m, cells in by_width.items())
     finding = _needed(by_width[max(by_width)], math.sqrt(d) / 4)
-    C0 = runs[0].config.C0
     return noted(
         finding,
         f"Smallest |grad f|/(sqrt(d)/4) that an adversary over the ball reaches at d = {d}, C0 = {C0:g}: "
@@ -56,13 +58,13 @@ def _printed(runs: Sequence[WorstRun]) -> Finding:
     )
 
 
-def _smallest(cells: Sequence[WorstRun]) -> float:
+def _smallest(cells: Sequence[SizeRun]) -> float:
     """Mean over seeds of the smallest gradient over its printed bound."""
-    ratios = [min(run.result.smallest_gradient) / (math.sqrt(run.config.d) / 4) for run in cells]
+    ratios = [min(run.result.smallest) / (math.sqrt(run.config.d) / 4) for run in cells]
     return sum(ratios) / len(ratios)
 
 
-def _printed_conditions(config: WorstConfig) -> Sequence[Condition]:
+def _printed_conditions(config: GradientSizeConfig) -> Sequence[Condition]:
     log = math.log(8 * config.m / P_FAIL)
     return [
         enough_neurons(config.m, P_FAIL),
@@ -74,39 +76,37 @@ def _printed_conditions(config: WorstConfig) -> Sequence[Condition]:
     ]
 
 
-def _by_dimension(
-    runs: Sequence[WorstRun], least: Callable[[WorstConfig], float]
-) -> dict[int, tuple[Finding, float]]:
-    """Dimension -> the comparison in the smallest ball, and the lower bound there."""
-    C0 = min(run.config.C0 for run in runs)
-    cells = grouped([run for run in runs if run.config.C0 == C0], lambda run: run.config.d)
-    return {
-        d: (_needed(of_d, least(of_d[0].config)), least(of_d[0].config)) for d, of_d in sorted(cells.items())
-    }
+def _by_size(
+    runs: Sequence[SizeRun], least: Callable[[GradientSizeConfig], float]
+) -> list[tuple[GradientSizeConfig, Finding]]:
+    """The comparison with a lower bound, size by size."""
+    sizes = grouped(runs, lambda run: (run.config.C0, run.config.d, run.config.m))
+    return [(cells[0].config, _needed(cells, least(cells[0].config))) for _, cells in sorted(sizes.items())]
 
 
-def _explicit(runs: Sequence[WorstRun]) -> Finding:
-    """The explicit lower bound at every dimension where it is positive."""
-
-    def least(config: WorstConfig) -> float:
-        limit = bounds.gradient_bound(config.d, config.m, config.C0, P_FAIL)
-        return 0.0 if math.isnan(limit) else max(0.0, limit)
-
-    C0 = min(run.config.C0 for run in runs)
-    smallest_ball = [run for run in runs if run.config.C0 == C0]
-    # A gradient is never below a negative number, and the bound is NaN where it takes a root of one.
-    says_something = [run for run in smallest_ball if least(run.config) > 0]
-    found = _by_dimension(says_something or smallest_ball, least)
-    limits = ", ".join(
-        f"{limit:.2f} at d = {d}" if limit > 0 else f"nothing at d = {d}" for d, (_, limit) in found.items()
-    )
-    finding = noted(all_of(*(one for one, _ in found.values())), f"The bound, C0 = {C0:g}: {limits}.")
-    return vacuous_if(not says_something, _biting_width(smallest_ball), finding)
+def _bound(config: GradientSizeConfig) -> float:
+    """The explicit lower bound, 0 where it is negative or takes the root of a negative number."""
+    limit = bounds.gradient_bound(config.d, config.m, config.C0, P_FAIL)
+    return 0.0 if math.isnan(limit) else max(0.0, limit)
 
 
-def _biting_width(runs: Sequence[WorstRun]) -> str:
+def _explicit(runs: Sequence[SizeRun]) -> Finding:
+    """The explicit lower bound at every size where it is positive."""
+    # A gradient is never below a negative number.
+    says_something = [run for run in runs if _bound(run.config) > 0]
+    sizes = _by_size(says_something or runs, _bound)
+    limits = ", ".join(f"{_bound(config):.2f} at {_where(config)}" for config, _ in sizes)
+    finding = noted(all_of(*(one for _, one in sizes)), f"The bound: {limits}.")
+    return vacuous_if(not says_something, _biting_width(runs), finding)
+
+
+def _where(config: GradientSizeConfig) -> str:
+    return f"d = {config.d}, m = {config.m:.0e}, C0 = {config.C0:g}"
+
+
+def _biting_width(runs: Sequence[SizeRun]) -> str:
     """Say from which width on the lower bound on the gradient is positive, and what it tends to."""
-    d, C0 = max(run.config.d for run in runs), runs[-1].config.C0
+    d, C0 = max(run.config.d for run in runs), min(run.config.C0 for run in runs)
     widths = [round(10 ** (k / 4)) for k in range(8, 60)]
     wide = next((m for m in widths if bounds.gradient_bound(d, m, C0, P_FAIL) > 0), None)
     reach = "no m up to 1e15" if wide is None else f"m >= {wide:.1g}"
@@ -117,71 +117,114 @@ def _biting_width(runs: Sequence[WorstRun]) -> str:
     )
 
 
-def _repaired(runs: Sequence[WorstRun]) -> Finding:
+def _repaired(runs: Sequence[SizeRun]) -> Finding:
     """The informal lemma wherever the dimension is large against the ball."""
     large = [run for run in runs if run.config.d >= LARGE_BALL * run.config.C0**2]
     if not large:
         raise Undecided(f"no run has d >= {LARGE_BALL:g} C0^2.")
-    found = _by_dimension(large, lambda config: math.sqrt(config.d) / 4)
-    return all_of(*(one for one, _ in found.values()))
+    return _quarter(large)
 
 
-def _repaired_conditions(config: WorstConfig) -> Sequence[Condition]:
+def _figures(runs: Sequence[SizeRun]) -> Finding:
+    """The informal lemma in the ball of the figures, at its largest dimension."""
+    C0 = max(run.config.C0 for run in runs)
+    d = max(run.config.d for run in runs if run.config.C0 == C0)
+    return _quarter([run for run in runs if (run.config.C0, run.config.d) == (C0, d)])
+
+
+def _quarter(runs: Sequence[SizeRun]) -> Finding:
+    """Every net of the ball has a gradient of sqrt(d)/4 and more, size by size."""
+    sizes = _by_size(runs, lambda config: math.sqrt(config.d) / 4)
+    named = ", ".join(_where(config) for config, _ in sizes)
+    return noted(all_of(*(one for _, one in sizes)), f"sqrt(d)/4 over the smallest gradient, at {named}.")
+
+
+def _repaired_conditions(config: GradientSizeConfig) -> Sequence[Condition]:
     return [
         at_least("d >= 100 C0^2", config.d, LARGE_BALL * config.C0**2),
         enough_neurons(config.m, P_FAIL),
     ]
 
 
-def _explicit_conditions(config: WorstConfig) -> Sequence[Condition]:
+def _explicit_conditions(config: GradientSizeConfig) -> Sequence[Condition]:
     return [enough_neurons(config.m, P_FAIL)]
 
 
-_WIDE = WorstConfig(d=25, m=100_000, C0=10.0, fresh_starts=True)
-_LARGE = WorstConfig(d=784, m=1600, C0=1.0)
-_CHEAP = {"steps": 1, "gradients": 2, "points": 2}
+def _window_conditions(config: GradientSizeConfig) -> Sequence[Condition]:
+    return width_conditions(config.d, config.m, P_FAIL)
+
+
+def _cell(
+    config: GradientSizeConfig, smallest: float, floor: float
+) -> tuple[GradientSizeConfig, GradientSizeResult]:
+    return config, GradientSizeResult(
+        at_start=[math.sqrt(config.d / 2)] * 4, smallest=[smallest] * 4, floor=[floor] * 4
+    )
+
+
+_WIDE = GradientSizeConfig(d=25, m=100_000, C0=10.0)
+_LARGE = GradientSizeConfig(d=784, m=8_838_093, C0=1.0)
+_FIGURE = GradientSizeConfig(d=784, m=8_838_093, C0=10.0)
 
 SHORT_ROWS = Control(
     name="short rows",
     removes="structure",
     settings={"rows": "unit"},
-    cheap={**_CHEAP, "d": 784, "m": 1600, "C0": 1.0},
+    cheap={"d": 784, "m": 100_000, "C0": 1.0, "draws": 1},
     why="A start with rows N(0, I/d) has a gradient of order 1.",
 )
 
 CHECKS = (
     Check(
         claim_id="lazy.lem4.2",
-        experiment=WIDE,
+        experiment=GRADIENT_SIZE,
         evaluate=_printed,
         conditions=_printed_conditions,
-        satisfied=examples(worst_cell(_WIDE, worst=0.1, smallest=3.0)),
-        violated=examples(worst_cell(_WIDE, worst=0.1, smallest=0.6, floor=0.1)),
+        satisfied=examples(_cell(_WIDE, 3.0, 2.0)),
+        violated=examples(_cell(_WIDE, 0.6, 0.1)),
         controls=(SHORT_ROWS,),
-        reading="The adversary's gradient is an upper bound on the infimum, so that a value below sqrt(d)/4 "
-        "would refute the lemma. Its hypotheses ask for less of d the wider the net, and nothing of d "
-        "against C0^2.",
+        reading="A net of the ball is an upper bound on the infimum, so that a gradient below sqrt(d)/4 "
+        "refutes the lemma. Its hypotheses ask for less of d the wider the net, and nothing of d against "
+        "C0^2: the smallest d and the widest nets of the run.",
     ),
     Check(
         claim_id="lazy.lem4.2.repaired",
-        experiment=WORST,
+        experiment=GRADIENT_SIZE,
         evaluate=_repaired,
         conditions=_repaired_conditions,
-        satisfied=examples(worst_cell(_LARGE, worst=0.1, smallest=15.0)),
-        violated=examples(worst_cell(_LARGE, worst=0.1, smallest=5.0, floor=4.0)),
+        satisfied=examples(_cell(_LARGE, 15.0, 15.0)),
+        violated=examples(_cell(_LARGE, 5.0, 4.0)),
         controls=(SHORT_ROWS,),
         reading="Certified for every W: what neurons can add by switching is bounded by the spectral norm. "
         "100 is not sharp; to first order d >= 3.2 C0^2 would do for wide nets.",
     ),
     Check(
+        claim_id="lazy.lem4.2.figures",
+        experiment=GRADIENT_SIZE,
+        evaluate=_figures,
+        conditions=_window_conditions,
+        satisfied=examples(_cell(_FIGURE, 12.0, 10.0)),
+        violated=examples(_cell(_FIGURE, 5.0, 4.0)),
+        controls=(
+            Control(
+                name="a small dimension",
+                removes="scale",
+                settings={"d": 25},
+                cheap={"m": 1_000_000, "C0": 10.0, "d": 784},
+                why="At d = 25 rows of this ball can cancel the gradient sqrt(d/2) of the start.",
+            ),
+        ),
+        reading="Certified for every W, in law.",
+    ),
+    Check(
         claim_id="lazy.lemB.7",
-        experiment=WORST,
+        experiment=GRADIENT_SIZE,
         evaluate=_explicit,
         conditions=_explicit_conditions,
-        satisfied=examples(worst_cell(_LARGE, worst=0.1, smallest=15.0)),
-        violated=examples(worst_cell(_LARGE, worst=0.1, smallest=3.0, floor=1.0)),
+        satisfied=examples(_cell(_LARGE, 15.0, 15.0)),
+        violated=examples(_cell(_LARGE, 3.0, 1.0)),
         controls=(SHORT_ROWS,),
-        reading="The lemma's own constants, in the smallest ball of the run, at the dimensions where the "
-        "bound is positive; an adversary could refute it, a certificate over the whole ball shows it.",
+        reading="The lemma's own constants, at the sizes where the bound is positive; an adversary could "
+        "refute it, a certificate over the whole ball shows it.",
     ),
 )

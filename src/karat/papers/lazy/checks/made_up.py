@@ -4,14 +4,13 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from karat.papers.lazy import bounds
 from karat.papers.lazy.experiments.adversarial_training import (
     AdversarialTrainingConfig,
     AdversarialTrainingResult,
 )
 from karat.papers.lazy.experiments.flip_length import Distribution, FlipLengthResult, Quantity
 from karat.papers.lazy.experiments.lazy_training import LazyTrainingConfig
-from karat.papers.lazy.experiments.lemmas import LemmasConfig, LemmasResult
+from karat.papers.lazy.experiments.one_point import OnePointConfig, OnePointResult
 from karat.papers.lazy.experiments.worst import WorstConfig, WorstResult
 from karat.study.run import Run, examples
 
@@ -55,57 +54,42 @@ def worst_cell(
     )
 
 
-def lemmas_cell(
+def one_point_cell(
+    config: OnePointConfig | None = None,
     *,
-    value: float = 5.5,
-    switch: float = 250.0,
-    nearby: float = 250.0,
+    supremum: float | None = None,
+    can_switch: int = 250,
+    change: float = 0.1,
+    largest_change: float = 5.0,
+    nearby: int = 250,
     sign_changes: int = 20,
-    landed: float = 1.0,
-    gradient_change: float = 5.0,
-) -> tuple[LemmasConfig, LemmasResult]:
-    """Return a made-up cell at d = 196, m = 1000, C0 = 10, in which the lemmas hold by default.
+    switches: int = 250,
+) -> tuple[OnePointConfig, OnePointResult]:
+    """Return a made-up cell, by default at d = 196, m = 1000, C0 = 10, in which the lemmas hold.
 
     Args:
-        value: supremum of |f| over the ball; that of the start is 0.5.
-        switch: neurons that can change sign at x.
+        config: its settings.
+        supremum: of |f| over the ball; |f| of the start is 0.5, and None stands for C0/2 more.
+        can_switch: neurons that can change sign at x.
+        change: of the start's gradient along delta.
+        largest_change: of any net's.
         nearby: neurons that can change sign at some x + delta.
         sign_changes: neurons of W0 that change sign from x to x + delta.
-        landed: share of certified steps that land.
-        gradient_change: largest change of the gradient found.
+        switches: neurons that have two signs near x.
     """
-    config = LemmasConfig(side=14, m=1000)
-    d, m, C0, p, tau = config.d, config.m, config.C0, config.p_fail, config.tau
-    return config, LemmasResult(
-        steps=100,
-        can_switch=switch,
-        can_switch_nearby=nearby,
-        switched=100.0,
-        value=3.0,
-        value_supremum=value,
-        gradient=10.0,
-        gradient_infimum=2.0,
-        gradient_change=gradient_change,
-        gradient_change_all=gradient_change,
-        subset=4.0,
-        kappa=0.5,
-        kappa_certified=20.0,
-        kappa_on_ray=0.4,
-        usable=0.5,
-        landed=landed,
-        step_length=0.6,
-        value_draws=[value] * 40,
-        start_draws=[0.5] * 40,
-        switch_draws=[switch] * 40,
+    config = OnePointConfig(d=196, m=1000) if config is None else config
+    return config, OnePointResult(
+        value=[0.5] * 40,
+        supremum=[config.C0 / 2 + 0.5 if supremum is None else supremum] * 40,
+        can_switch=[can_switch] * 40,
+        change=[change] * 40,
+        largest_change=[largest_change] * 40,
+        nearby=nearby,
+        neurons=1000,
         sign_changes=sign_changes,
-        can_switch_bound=bounds.sign_change_bound(m, config.weight_radius, p),
-        can_switch_nearby_bound=bounds.sign_change_bound(m, config.weight_radius, p, tau),
-        value_supremum_bound=bounds.value_bound(m, C0, p),
-        flip_probability=bounds.sign_flip_probability(tau),
-        flip_probability_bound=bounds.sign_flip_bound(d, tau),
-        gradient_change_bound=bounds.gradient_change_fixed(d, m, C0, tau, p),
-        gradient_change_all_bound=bounds.gradient_change_uniform(d, m, C0, config.C1),
-        subset_bound=bounds.subset_bound(d, m, C0, p),
+        switches=switches,
+        angle_probability=0.02,
+        switch_probability=0.25,
     )
 
 
@@ -138,6 +122,7 @@ def flip_runs(
     step: float = 1.0,
     error: float = 0.0,
     C0: tuple[float, ...] = (10.0, 20.0),
+    skewness: float = 0.0,
 ) -> list[Run[LazyTrainingConfig, FlipLengthResult]]:
     """Return made-up trajectories that follow exact power laws of d.
 
@@ -147,8 +132,11 @@ def flip_runs(
         step: the step at d = 1.
         error: on the test images.
         C0: the balls.
+        skewness: of all histograms.
     """
-    bell = Distribution(mean=0.0, median=0.0, spread=1.0, skewness=0.0, counts=[], edges=[])
+    bell = Distribution(
+        mean=0.0, median=0.0, spread=1.0, skewness=skewness, kurtosis=0.0, counts=[], edges=[]
+    )
     shapes: dict[Quantity, Distribution] = {"perturbation": bell, "gradient": bell, "step": bell}
     cells = []
     for side in (5, 10, 14, 20, 28):

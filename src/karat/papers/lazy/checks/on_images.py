@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 from karat.papers.lazy.bounds import CONSTANTS
 from karat.papers.lazy.checks.flip_length import (
@@ -15,34 +16,67 @@ from karat.papers.lazy.checks.flip_length import (
     figure_ball,
 )
 from karat.papers.lazy.checks.made_up import flip_runs
-from karat.papers.lazy.experiments.flip_length import FIG2, FIG5
+from karat.papers.lazy.experiments.flip_length import FIG2, FIG5, Distribution
 from karat.study.check import Check
 from karat.study.control import Control
 from karat.study.finding import ERROR, Finding, Margin, Unit
 from karat.study.judging import Undecided, all_of, bound, equal, noted, share
 
 STEP = Unit("step size", 0.0)
-SKEWNESS = Unit("skewness")
+MOMENT = Unit("standardised moment")
+COEFFICIENT = Unit("bimodality coefficient", 0.0)
+UNIFORM = 5 / 9
+"""Bimodality of a uniform distribution: more points at two humps."""
+
 PRINTED_STEP = Margin(0.0005, "half of the last printed digit")
 SYMMETRIC = Margin(0.5, "distributions whose skewness is below 1/2 are commonly called symmetric")
+PEAKED = Margin(1.0, "a uniform distribution has -1.2 and a logistic one 1.2: a bell lies between them")
 
 
-def _histogram(runs: Sequence[FlipRun]) -> Finding:
-    """Centre of the step and skewness of all three quantities at the largest d in the ball of the figures."""
+def _of_figure(runs: Sequence[FlipRun]) -> tuple[list[FlipRun], float]:
+    """The widest nets at the largest d, and the ball of the figures."""
     d = max(run.config.d for run in runs)
     m = max(run.config.m for run in runs if run.config.d == d)
     largest = [run for run in runs if (run.config.d, run.config.m) == (d, m)]
     ball = figure_ball(balls_of(largest))
-    widest = [run for run in largest if ball in run.config.C0]
+    return [run for run in largest if ball in run.config.C0], ball
+
+
+def _step(runs: Sequence[FlipRun]) -> Finding:
+    """Mean of the step over the test images, against the printed one."""
+    widest, ball = _of_figure(runs)
     centre = equal([at_ball("step", ball)(run) for run in widest], CONSTANTS["step"], PRINTED_STEP, STEP)
-    shapes = []
-    for quantity in POWERS:
-        distributions = [run.result.histograms[run.result.C0.index(ball)][quantity] for run in widest]
-        skewness = equal([shape.skewness for shape in distributions], 0.0, SYMMETRIC, SKEWNESS)
-        shapes.append(noted(skewness, f"Skewness of {quantity}: {skewness}."))
     factor = CONSTANTS["step"] / centre.measured if centre.measured else math.nan
-    where = f"At d = {d}, m = {m} the printed step is {factor:.1f} times the measured one."
-    return all_of(noted(centre, where), *shapes)
+    config = widest[0].config
+    return noted(
+        centre, f"At d = {config.d}, m = {config.m} the printed step is {factor:.1f} times the measured one."
+    )
+
+
+def _bell(runs: Sequence[FlipRun]) -> Finding:
+    """Skewness, kurtosis and bimodality of all three quantities over the test images."""
+    widest, ball = _of_figure(runs)
+    findings = []
+    for quantity in POWERS:
+        shapes = [run.result.histograms[run.result.C0.index(ball)][quantity] for run in widest]
+        skewness = equal([shape.skewness for shape in shapes], 0.0, SYMMETRIC, MOMENT)
+        kurtosis = equal([shape.kurtosis for shape in shapes], 0.0, PEAKED, MOMENT)
+        humps = bound([bimodality(shape) for shape in shapes], "at most", UNIFORM, COEFFICIENT)
+        told = f"{quantity}: skewness {skewness}, excess kurtosis {kurtosis}, bimodality {humps}."
+        findings.append(noted(all_of(skewness, kurtosis, humps), told))
+    config = widest[0].config
+    return noted(all_of(*findings), f"At d = {config.d}, m = {config.m}, C0 = {ball:g}.")
+
+
+def bimodality(shape: Distribution) -> float:
+    r"""Return Sarle's coefficient: skewness squared plus 1, over the kurtosis.
+
+    It is 1/3 for a Gaussian, 5/9 for a uniform distribution and 1 for two points, its largest value.
+
+    Args:
+        shape: a distribution with its moments.
+    """
+    return (shape.skewness**2 + 1) / (shape.kurtosis + 3)
 
 
 def _test_error(runs: Sequence[FlipRun]) -> Finding:
@@ -89,13 +123,31 @@ CHECKS = (
     Check(
         claim_id="lazy.fig7",
         experiment=FIG5,
-        evaluate=_histogram,
+        evaluate=_step,
         satisfied=flip_runs(step=0.045 * 784),
         violated=flip_runs(step=0.0045 * 784),
         controls=(NO_TRAINING,),
         reported=CONSTANTS["step"],
-        reading="Unit-length digits, C0 = 10; the widest net run at the largest d. Bell-shaped read as: no "
-        "skewness beyond 1/2.",
+        reading="Unit-length digits, C0 = 10; the widest net run at the largest d.",
+    ),
+    Check(
+        claim_id="lazy.fig7.bell",
+        experiment=FIG5,
+        evaluate=_bell,
+        satisfied=flip_runs(),
+        violated=flip_runs(skewness=1.0),
+        controls=(
+            replace(
+                NO_TRAINING,
+                cheap={"side": 28, "m": 1000, "max_steps": 400, "C0": (10.0,)},
+                why="Values of an untrained net lie on both sides of zero: their sizes, and so the flips, "
+                "pile up at zero.",
+                seeds=3,
+            ),
+        ),
+        reported="a Gaussian distribution",
+        reading="Unit-length digits, C0 = 10; the widest net run at the largest d. Gaussian read as: "
+        "skewness within 1/2, excess kurtosis within 1, and no more bimodal than a uniform distribution.",
     ),
     Check(
         claim_id="lazy.sec5.1.error",

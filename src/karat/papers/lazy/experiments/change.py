@@ -44,23 +44,25 @@ class ChangeConfig:
 
 @dataclass(frozen=True, kw_only=True)
 class ChangeResult:
-    """Largest change of the gradient found by ascent, the largest over the inputs.
+    """Changes of the gradient within the radius, the largest over the inputs.
 
     Args:
-        at_start: of W0.
-        on_kink: of a net of the ball whose rows near their kink at x lie on it, so that any delta switches
-            half of them.
+        at_start: of W0, the largest found by ascent.
+        on_kink: the same of a net of the ball whose rows near their kink at x lie on it, so that any delta
+            switches half of them.
+        ceiling: an upper bound on the change in any net of the ball.
     """
 
     at_start: float
     on_kink: float
+    ceiling: float
 
 
 def run(config: ChangeConfig, generator: torch.Generator) -> ChangeResult:
     """Measure the change at inputs drawn before the start.
 
     Reading: the supremum over the ball is approached by the start and by one net that is worse at x; both
-        are lower bounds on it.
+        are lower bounds on it. The upper bound lets every neuron that can switch do so, far from tight.
 
     Ref: lazy, Lem 4.4
     """
@@ -70,12 +72,41 @@ def run(config: ChangeConfig, generator: torch.Generator) -> ChangeResult:
     at_start = [_change(config, start, point, generator) for point in x]
     pulled = [on_kink(start, point, config.C0 / math.sqrt(config.m)) for point in x]
     on_kink_change = [_change(config, net, point, generator) for net, point in zip(pulled, x, strict=True)]
-    return ChangeResult(at_start=max(at_start), on_kink=max(on_kink_change))
+    return ChangeResult(
+        at_start=max(at_start),
+        on_kink=max(on_kink_change),
+        ceiling=max(change_ceiling(start, point, config.tau, config.C0 / math.sqrt(config.m)) for point in x),
+    )
 
 
 def _change(config: ChangeConfig, net: TwoLayer, x: Tensor, generator: torch.Generator) -> float:
     one = x.unsqueeze(0)
     return float(largest_gradient_change(net, one, config.tau, generator=generator, starts=3, steps=8))
+
+
+def change_ceiling(start: TwoLayer, x: Tensor, tau: float, weight_radius: float) -> float:
+    r"""Return an upper bound on the change of the gradient within a radius, in every net of the ball.
+
+    A row w + v, :math:`\|v\| \le V`, has two signs within the radius only if
+    :math:`|\langle w, x \rangle| \le V + \tau (\|w\| + V)`. For the k such rows, whatever the gates,
+
+    .. math:: \|\nabla f(x; W) - \nabla f(x + \delta; W)\|
+        \le \frac{1}{\sqrt m} \Big( \sqrt k \, \|(w_1, \dots, w_k)\|_{\mathrm{op}} + k V \Big).
+
+    Args:
+        start: W0.
+        x: (d,) of length 1.
+        tau: the radius.
+        weight_radius: V, how far a row may move.
+
+    Ref: lazy, Lem 4.4
+    """
+    reach = weight_radius + tau * (torch.linalg.vector_norm(start.W, dim=1) + weight_radius)
+    rows = start.W[(start.W @ x).abs() <= reach].double()
+    if len(rows) == 0:
+        return 0.0
+    largest = math.sqrt(float(torch.linalg.eigvalsh(rows.T @ rows)[-1]))
+    return start.scale * (math.sqrt(len(rows)) * largest + len(rows) * weight_radius)
 
 
 def on_kink(start: TwoLayer, x: Tensor, weight_radius: float) -> TwoLayer:
@@ -104,7 +135,7 @@ CHANGE = Experiment(
             config=ChangeConfig(d=9, m=196, points=2), points=_window((9, 16, 25)), seeds=2, cell_seconds=0.1
         ),
         "quick": Preset(
-            config=ChangeConfig(d=16, m=777), points=_window((16, 25, 36, 64)), seeds=3, cell_seconds=0.05
+            config=ChangeConfig(d=16, m=777), points=_window((16, 25, 36, 64)), seeds=5, cell_seconds=0.05
         ),
         "full": Preset(
             config=ChangeConfig(d=16, m=777, points=10),

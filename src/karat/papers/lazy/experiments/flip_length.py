@@ -37,6 +37,7 @@ class Distribution:
         median: over the images.
         spread: standard deviation.
         skewness: third moment of the standardised values; 0 for a bell shape.
+        kurtosis: their fourth moment less 3; 0 for a bell shape.
         counts: images in each of twenty bins of equal width.
         edges: of the bins, one more than there are bins.
     """
@@ -45,6 +46,7 @@ class Distribution:
     median: float
     spread: float
     skewness: float
+    kurtosis: float
     counts: list[float]
     edges: list[float]
 
@@ -142,12 +144,14 @@ def _distribution(values: Tensor) -> Distribution:
     centred = values - values.mean()
     spread = centred.square().mean().sqrt()
     counts, edges = torch.histogram(values.cpu(), bins=20)
+    # Values that are all equal have no skewness: 0 instead of 0/0.
+    standard = centred / spread.clamp_min(1e-300)
     return Distribution(
         mean=float(values.mean()),
         median=float(values.median()),
         spread=float(spread),
-        # Values that are all equal have no skewness: 0 instead of 0/0.
-        skewness=float((centred / spread.clamp_min(1e-300)).pow(3).mean()),
+        skewness=float(standard.pow(3).mean()),
+        kurtosis=float(standard.pow(4).mean()) - 3,
         counts=counts.tolist(),
         edges=edges.tolist(),
     )

@@ -16,6 +16,7 @@ from karat.papers.lazy.experiments.adversarial_training import (
     AdversarialTrainingConfig,
     AdversarialTrainingResult,
 )
+from karat.papers.lazy.figures.maps import movement_map, radius_map
 from karat.study.drawing.picture import Drawing, Picture
 from karat.study.drawing.series import draw_series, plain_ticks, round_ticks, seeds_note
 from karat.study.drawing.style import INK, PALETTE, finish, new_figure
@@ -41,7 +42,8 @@ def draw_radius(runs: TrainedRuns) -> list[Picture]:
         "unit-length digits; robust accuracy by PGD. Contours interpolated per seed, bars one standard "
         f"deviation. {seeds_note(runs)}"
     )
-    return [Picture("Radius that adversarially trained lazy nets withstand", caption, figure)]
+    lines = Picture("Radius that adversarially trained lazy nets withstand", caption, figure)
+    return [lines, radius_map(runs)]
 
 
 def _draw_accuracies(ax: Axes, by_dimension: dict[int, list[TrainedRun]]) -> None:
@@ -127,7 +129,7 @@ def draw_movement(runs: TrainedRuns) -> list[Picture]:
         f"d = {config.d}, radius {config.tau:.2g}. If the transition scales as 1/sqrt(m) the widths fall on "
         f"one curve. {seeds_note(runs)}"
     )
-    return [Picture("Movement that robustness needs", caption, figure)]
+    return [Picture("Movement that robustness needs", caption, figure), movement_map(runs)]
 
 
 def draw_bracket(runs: TrainedRuns) -> list[Picture]:

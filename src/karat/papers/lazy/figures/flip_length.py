@@ -3,8 +3,10 @@
 from typing import NamedTuple
 
 import numpy as np
+from matplotlib.ticker import MaxNLocator
 
-from karat.papers.lazy.checks.flip_length import POWERS, FlipRun, at_ball
+from karat.papers.lazy.bounds import CONSTANTS
+from karat.papers.lazy.checks.flip_length import FIGURE_BALL, POWERS, FlipRun, at_ball
 from karat.papers.lazy.experiments.flip_length import FIG2, FIG5, PADDING, FlipLengthResult, Quantity
 from karat.papers.lazy.experiments.lazy_training import LazyTrainingConfig
 from karat.study.drawing.picture import Drawing, Picture
@@ -86,14 +88,24 @@ def _histograms(runs: FlipRuns) -> Picture:
         ax.bar(shape.edges[:-1], shape.counts, width=widths, align="edge", color=PALETTE[0], alpha=0.75)
         # The median is NaN if no prediction flips, which draws no line.
         ax.axvline(shape.median, color=PALETTE[1], linewidth=1.4, label=f"median {shape.median:.3g}")
+        ax.xaxis.set_major_locator(MaxNLocator(4))
         finish(ax, x=label.axis, y="test images")
         ax.set_ylim(top=ax.get_ylim()[1] * 1.25)
+    config = largest.config
     caption = (
-        f"One net, d = {largest.config.d}, m = {largest.config.m:,}, C0 = {largest.result.C0[0]:g}, seed "
-        f"{largest.seed}. The paper reports bell shapes, and a step that concentrates around 0.045 at "
-        "d = 784, m = 1e5, C0 = 10 on unit-length inputs."
+        f"{_data(config)}; one net, d = {config.d}, m = {config.m:,}, C0 = {largest.result.C0[0]:g}, seed "
+        f"{largest.seed}.{_printed_step(largest)}"
     )
     return Picture("Flip, gradient and step over the test images", caption, figure)
+
+
+def _printed_step(run: FlipRun) -> str:
+    """What the paper reports of this histogram, where it is one of the paper's: Figure 7."""
+    config = run.config
+    if config.scaling != "unit" or config.padded_from or config.d != 784 or run.result.C0[0] != FIGURE_BALL:
+        return ""
+    width = "" if config.m == 100_000 else " at m = 100,000"
+    return f" The paper reports{width} a Gaussian shape, and steps around {CONSTANTS['step']:g}."
 
 
 FIGURES = tuple(Drawing(experiment, draw_flips) for experiment in (FIG5, FIG2, PADDING))

@@ -1,18 +1,19 @@
 """Bounds of the lemmas beside what was found, and the worst subset of switched neurons beside its bound."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 from matplotlib.axes import Axes
 
-from karat.papers.lazy.checks.lemmas import LemmasRun
-from karat.papers.lazy.experiments.lemmas import LEMMAS, LemmasConfig, LemmasResult
+from karat.papers.lazy import bounds
+from karat.papers.lazy.checks.lemmas import OnePointRun, by_size, where
+from karat.papers.lazy.experiments.one_point import ONE_POINT, OnePointConfig, OnePointResult
 from karat.papers.lazy.experiments.subset import SUBSET, SubsetConfig, SubsetResult
 from karat.study.drawing.picture import Drawing, Picture
 from karat.study.drawing.series import draw_series, round_ticks, seeds_note
 from karat.study.drawing.style import INK, PALETTE, finish, new_figure
-from karat.study.run import Runs, grouped, pivot
+from karat.study.run import Runs, pivot
 
 
 class Row(NamedTuple):
@@ -22,60 +23,67 @@ class Row(NamedTuple):
         label: which lemma bounds what.
         value: what was found.
         bound: the lemma's bound on it.
-        on_gradient: whether it bounds the change of the gradient, vacuously if it exceeds the gradient.
     """
 
     label: str
-    value: Callable[[LemmasResult], float]
-    bound: Callable[[LemmasResult], float]
-    on_gradient: bool = False
+    value: Callable[[OnePointRun], float]
+    bound: Callable[[OnePointConfig], float]
 
-    def is_vacuous(self, run: LemmasRun) -> bool:
-        """Whether the bound on a change of the gradient exceeds the gradient itself, about sqrt(d/2)."""
-        return self.on_gradient and self.bound(run.result) > (run.config.d / 2) ** 0.5
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values)
+
+
+def _switches(config: OnePointConfig, tau: float = 0.0) -> float:
+    return bounds.sign_change_bound(config.m, config.weight_radius, config.p_fail, tau)
 
 
 ROWS = (
-    Row("B.4: neurons that can switch at x", lambda r: r.can_switch, lambda r: r.can_switch_bound),
+    Row("B.4: neurons that can switch at x", lambda run: _mean(run.result.can_switch), _switches),
     Row(
         "B.4: ... at some x + delta, as printed",
-        lambda r: r.can_switch_nearby,
-        lambda r: r.can_switch_nearby_bound,
-    ),
-    Row("B.5: sup |f|", lambda r: r.value_supremum, lambda r: r.value_supremum_bound),
-    Row("B.6: chance of a sign change", lambda r: r.flip_probability, lambda r: r.flip_probability_bound),
-    Row(
-        "B.8: change of the gradient, fixed delta",
-        lambda r: r.gradient_change,
-        lambda r: r.gradient_change_bound,
-        on_gradient=True,
+        lambda run: run.result.nearby,
+        lambda config: _switches(config, config.tau),
     ),
     Row(
-        "B.9: ... over all delta",
-        lambda r: r.gradient_change_all,
-        lambda r: r.gradient_change_all_bound,
-        on_gradient=True,
+        "B.5: sup |f| over the ball",
+        lambda run: _mean(run.result.supremum),
+        lambda config: bounds.value_bound(config.m, config.C0, config.p_fail),
     ),
-    Row("Eq (7): subset of switched neurons", lambda r: r.subset, lambda r: r.subset_bound),
+    Row(
+        "B.6 (3): chance of a sign change",
+        lambda run: run.result.angle_probability,
+        lambda config: bounds.sign_flip_bound(config.d, config.tau),
+    ),
+    Row(
+        "B.6 (4): chance of two signs nearby",
+        lambda run: run.result.switches / run.result.neurons,
+        lambda config: bounds.sign_switch_bound(config.d, config.tau, config.weight_radius, config.spacing),
+    ),
+    Row(
+        "B.8: change of the gradient, one delta",
+        lambda run: max(run.result.largest_change),
+        lambda config: bounds.gradient_change_fixed(config.d, config.m, config.C0, config.tau, config.p_fail),
+    ),
 )
 
 
-def draw_lemmas(runs: Runs[LemmasConfig, LemmasResult]) -> list[Picture]:
+def draw_lemmas(runs: Runs[OnePointConfig, OnePointResult]) -> list[Picture]:
     """Draw every lemma's bound over what was found, one row per lemma, one marker per size.
 
     Ref: lazy, App B
     """
     # Controls break the lemmas on purpose: they are no part of the picture.
-    runs = Runs(run for run in runs if run.config.reach == 1)
+    runs = Runs(run for run in runs if run.config.reach == 1 and run.config.radius == "shrinking")
     if not runs:
         return []
-    by_size = sorted(grouped(runs, lambda run: (run.config.m, run.config.d)).items())
-    figure, (ax,) = new_figure(1, width=7.6, height=0.42 * len(ROWS) + 1.3)
+    figure, (ax,) = new_figure(1, width=9.4, height=0.42 * len(ROWS) + 1.3)
     ax.set_xscale("log")
-    for index, ((m, d), cells) in enumerate(by_size):
-        ratios = [np.mean([row.bound(run.result) / row.value(run.result) for run in cells]) for row in ROWS]
+    sizes = by_size(runs)
+    for index, cells in enumerate(sizes):
+        ratios = [np.mean([row.bound(run.config) / row.value(run) for run in cells]) for row in ROWS]
         # Sizes stand one above the other within their row.
-        heights = np.arange(len(ROWS)) + 0.12 * (index - (len(by_size) - 1) / 2)
+        heights = np.arange(len(ROWS)) + 0.12 * (index - (len(sizes) - 1) / 2)
         ax.plot(
             ratios,
             heights,
@@ -83,20 +91,18 @@ def draw_lemmas(runs: Runs[LemmasConfig, LemmasResult]) -> list[Picture]:
             marker="osD^v"[index % 5],
             markersize=5,
             color=PALETTE[index % 7],
-            label=f"d = {d}, m = {m:,}",
+            label=where(cells[0].config),
         )
     _mark_violation(ax)
-    labels = [row.label + ", vacuous" * all(map(row.is_vacuous, runs)) for row in ROWS]
-    ax.set_yticks(range(len(ROWS)), labels)
-    ax.set_ylim(len(ROWS) - 0.1, -0.6)
+    ax.set_yticks(range(len(ROWS)), [row.label for row in ROWS])
+    ax.set_ylim(len(ROWS) - 0.4, -0.6)
     finish(ax, x="bound over the value found", y="")
     ax.legend(frameon=False, fontsize=8, loc="center left", bbox_to_anchor=(1.0, 0.5))
     config = runs[0].config
     caption = (
-        f"C0 = {config.C0:g}, failure probability {config.p_fail:g}, radius {config.C1:g}/sqrt(d); "
-        "nets trained to the edge of the ball, suprema over the ball exact where they separate. Left of 1 "
-        "the bound is violated; vacuous: it allows more than the gradient's own length. Lemma B.7 bounds "
-        f"from below and is not shown. Means over {len({run.seed for run in runs})} seeds."
+        f"Failure probability {config.p_fail:g}, radius {config.C1:g}/sqrt(d), {config.draws} starts a cell. "
+        "The supremum of |f| is exact, the change of the gradient an upper bound over the ball. Left of 1 "
+        f"the bound is violated. Means over {len({run.seed for run in runs})} seeds."
     )
     return [Picture("Bounds of the lemmas over what was found", caption, figure)]
 
@@ -104,12 +110,13 @@ def draw_lemmas(runs: Runs[LemmasConfig, LemmasResult]) -> list[Picture]:
 def _mark_violation(ax: Axes) -> None:
     """Shade the side on which the bound is below what was found."""
     low, high = ax.get_xlim()
-    low, high = min(low, 0.02), high * 2
+    low, high = min(low, 0.2), high * 2
     ax.set_xlim(low, high)
     ax.axvline(1, color=INK, linewidth=1.0)
     ax.axvspan(low, 1, color=PALETTE[1], alpha=0.08, linewidth=0)
-    ax.text(0.93, 0.02, "violated", transform=ax.get_xaxis_transform(), ha="right", fontsize=8, color=INK)
-    ax.text(1.07, 0.02, "met", transform=ax.get_xaxis_transform(), fontsize=8, color=INK)
+    # Above the rows, one word on each side of the line.
+    for x, ha, word in ((0.8, "right", "violated"), (1.25, "left", "met")):
+        ax.text(x, 1.02, word, transform=ax.get_xaxis_transform(), ha=ha, fontsize=8, color=INK)
 
 
 def draw_subset(runs: Runs[SubsetConfig, SubsetResult]) -> list[Picture]:
@@ -139,4 +146,4 @@ def draw_subset(runs: Runs[SubsetConfig, SubsetResult]) -> list[Picture]:
     return [Picture("Switched neurons", caption, figure)]
 
 
-FIGURES = (Drawing(LEMMAS, draw_lemmas), Drawing(SUBSET, draw_subset))
+FIGURES = (Drawing(ONE_POINT, draw_lemmas), Drawing(SUBSET, draw_subset))

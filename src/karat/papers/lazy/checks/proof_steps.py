@@ -1,0 +1,251 @@
+"""Checks of single steps of the proofs of Lemmas B.8 and B.9, as printed and repaired."""
+
+import math
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+from karat.papers.lazy.bounds_proofs import width_step_begins
+from karat.papers.lazy.experiments.proof_steps import PROOF_STEPS, ProofStepsConfig, ProofStepsResult
+from karat.study.check import Check
+from karat.study.control import Control
+from karat.study.finding import RATIO, SHARE, Finding
+from karat.study.hypothesis import Condition, at_least, at_most
+from karat.study.judging import Undecided, all_of, exact_bound, noted, share
+from karat.study.run import Run, examples, grouped
+
+StepRun = Run[ProofStepsConfig, ProofStepsResult]
+Value = Callable[[ProofStepsResult], float]
+
+LARGE_D = 400
+"""From here on the repaired step on the dimension is said to hold at p_fail = 0.1."""
+
+
+def _by_dimension(runs: Sequence[StepRun]) -> list[list[StepRun]]:
+    return [cells for _, cells in sorted(grouped(runs, lambda run: run.config.d).items())]
+
+
+def _probability(value: Value) -> Callable[[Sequence[StepRun]], Finding]:
+    """An exact chance against 1 - p_fail, at every size."""
+
+    def evaluate(runs: Sequence[StepRun]) -> Finding:
+        chances = [value(run.result) for run in runs]
+        finding = exact_bound(chances, "at least", 1 - runs[0].config.p_fail, SHARE, "erf to the power m")
+        return noted(finding, _told(runs, "The chance is", value))
+
+    return evaluate
+
+
+def inequality(value: Value, *, least_d: int = 1) -> Callable[[Sequence[StepRun]], Finding]:
+    """Return the evaluation of left over right side of a deterministic step, at every size.
+
+    Args:
+        value: that ratio.
+        least_d: from this dimension on.
+    """
+
+    def evaluate(runs: Sequence[StepRun]) -> Finding:
+        large = [run for run in runs if run.config.d >= least_d]
+        if not large:
+            raise Undecided(f"no run has d >= {least_d}.")
+        finding = exact_bound([value(run.result) for run in large], "at most", 1.0, RATIO, "closed form")
+        return noted(finding, _told(large, "Left over right side is", value))
+
+    return evaluate
+
+
+def _width(runs: Sequence[StepRun]) -> Finding:
+    """The printed step on the width, and from which dimension on it is true."""
+    begins = width_step_begins()
+    return noted(
+        inequality(lambda result: result.width)(runs),
+        f"At m = d^2.4 it is true from d = {begins:.2g} on.",
+    )
+
+
+def _told(runs: Sequence[StepRun], what: str, value: Value) -> str:
+    listed = ", ".join(
+        f"{value(cells[0].result):.3g} at d = {cells[0].config.d}" for cells in _by_dimension(runs)
+    )
+    return f"{what} {listed}."
+
+
+def _subsets(values: Callable[[ProofStepsResult], list[float]]) -> Callable[[Sequence[StepRun]], Finding]:
+    """Share of draws on which a number about all subsets stays below the bound, size by size."""
+
+    def evaluate(runs: Sequence[StepRun]) -> Finding:
+        findings = []
+        for cells in _by_dimension(runs):
+            ratios = [ratio for run in cells for ratio in values(run.result)]
+            below = share(
+                sum(ratio <= 1 for ratio in ratios), len(ratios), "at least", 1 - cells[0].config.p_fail
+            )
+            mean = sum(ratios) / len(ratios)
+            findings.append(noted(below, f"d = {cells[0].config.d}: mean {mean:.3g} of the bound."))
+        return noted(all_of(*findings), f"C0 = {runs[0].config.C0:g}.")
+
+    return evaluate
+
+
+def _window(config: ProofStepsConfig) -> Sequence[Condition]:
+    return [at_least("m >= d^2.4", config.m, config.d**2.4)]
+
+
+def _lemma(config: ProofStepsConfig) -> Sequence[Condition]:
+    log_squared = math.log(4 / config.p_fail) ** 2
+    return [
+        *_window(config),
+        at_least("m >= 58", config.m, 58),
+        at_least("d >= log(4/p_fail)^2", config.d, log_squared),
+    ]
+
+
+def _lower_end(config: ProofStepsConfig) -> Sequence[Condition]:
+    return [
+        at_most("m = d^2.4, rounded up", config.m, config.d**2.4 + 1),
+        at_least("p_fail >= 0.1", config.p_fail, 0.1),
+    ]
+
+
+def _small_ball(config: ProofStepsConfig) -> Sequence[Condition]:
+    return [*_lemma(config), at_most("C0 <= sqrt m", config.C0, math.sqrt(config.m))]
+
+
+def steps_cells(**changes: Any) -> list[Run[ProofStepsConfig, ProofStepsResult]]:
+    """Return made-up cells in which every step is true, except for what is changed.
+
+    Args:
+        changes: name of a value -> what it is at the dimension d.
+    """
+    true: dict[str, Any] = {
+        "all_rows": 0.95,
+        "all_rows_repaired": 0.95,
+        "width": 0.5,
+        "width_repaired": 0.5,
+        "subsets": [0.5] * 20,
+        "subsets_repaired": [0.5] * 20,
+        "dimension": 0.5,
+        "sketch": 0.5,
+        "sketch_repaired": 0.5,
+        "linear_gradient": 1.0,
+        "landing": -1.0,
+    }
+    return examples(
+        *(
+            (
+                ProofStepsConfig(d=d),
+                ProofStepsResult(
+                    **(true | {"linear_flip": d**-0.5} | {name: at(d) for name, at in changes.items()})
+                ),
+            )
+            for d in (100, 400, 784)
+        )
+    )
+
+
+STEPS_HOLD = steps_cells()
+
+HALF = Control(
+    name="half the bound",
+    removes="formula",
+    settings={"factor": 0.5},
+    why="Gaussian tails are not so light: a bound half as large is exceeded by some row.",
+)
+TENTH = Control(
+    name="a tenth of the bound",
+    removes="formula",
+    settings={"factor": 0.1},
+    why="The largest sum along one direction alone is more than a tenth of it.",
+)
+NARROW = Control(
+    name="narrower nets",
+    removes="structure",
+    settings={"exponent": 2.0},
+    why="At m = d^2 the logarithm wins over the width.",
+)
+WIDE = Control(
+    name="wider nets",
+    removes="structure",
+    settings={"exponent": 6.0},
+    why="The logarithm of such widths, squared, exceeds these dimensions.",
+)
+steps_check = partial(Check, experiment=PROOF_STEPS)
+_IN_LAW = (
+    "From below: the rows that lean most along one fixed direction, their number times the smallest of them. "
+    "From above: the spectral norm of W0. Both are drawn in law, at a cost that does not grow with m; a draw "
+    "counts where the number stays below the bound. C0 = 0.1."
+)
+
+CHECKS = (
+    steps_check(
+        claim_id="lazy.proofB.8.rows",
+        evaluate=_probability(lambda result: result.all_rows),
+        satisfied=STEPS_HOLD,
+        violated=steps_cells(all_rows=lambda d: 0.5),
+        controls=(HALF,),
+        reading="<x, w_s> are m independent standard normals: the chance is erf(t/sqrt 2)^m.",
+    ),
+    steps_check(
+        claim_id="lazy.proofB.8.rows.repaired",
+        evaluate=_probability(lambda result: result.all_rows_repaired),
+        satisfied=STEPS_HOLD,
+        violated=steps_cells(all_rows_repaired=lambda d: 0.5),
+        controls=(HALF,),
+        reading="The union bound over m two-sided Gaussian tails.",
+    ),
+    steps_check(
+        claim_id="lazy.proofB.9.width",
+        evaluate=_width,
+        conditions=_lemma,
+        satisfied=STEPS_HOLD,
+        violated=steps_cells(width=lambda d: 1.5),
+        controls=(NARROW,),
+        reading="At m = d^2.4, the least width that the lemma allows.",
+    ),
+    steps_check(
+        claim_id="lazy.proofB.9.width.repaired",
+        evaluate=inequality(lambda result: result.width_repaired),
+        conditions=_lemma,
+        satisfied=STEPS_HOLD,
+        violated=steps_cells(width_repaired=lambda d: 1.5),
+        controls=(NARROW,),
+        reading="What must come out is log g <= -sqrt(m). At m = d^2.4, the least width that the lemma "
+        "allows and the worst; the ratio is largest at d = e^5 = 148.",
+    ),
+    steps_check(
+        claim_id="lazy.proofB.9.subsets",
+        evaluate=_subsets(lambda result: result.subsets),
+        conditions=_lemma,
+        satisfied=STEPS_HOLD,
+        violated=steps_cells(subsets=lambda d: [1.5] * 20),
+        controls=(TENTH,),
+        reading=_IN_LAW,
+    ),
+    steps_check(
+        claim_id="lazy.proofB.9.subsets.repaired",
+        evaluate=_subsets(lambda result: result.subsets_repaired),
+        conditions=_small_ball,
+        satisfied=STEPS_HOLD,
+        violated=steps_cells(subsets_repaired=lambda d: [1.5] * 20),
+        controls=(TENTH,),
+        reading=_IN_LAW,
+    ),
+    steps_check(
+        claim_id="lazy.proofB.9.dimension",
+        evaluate=inequality(lambda result: result.dimension),
+        conditions=_lemma,
+        satisfied=STEPS_HOLD,
+        violated=steps_cells(dimension=lambda d: 1.5),
+        controls=(WIDE,),
+        reading="At m = d^2.4, the least width that the lemma allows; wider nets ask for more.",
+    ),
+    steps_check(
+        claim_id="lazy.proofB.9.dimension.repaired",
+        evaluate=inequality(lambda result: result.dimension, least_d=LARGE_D),
+        conditions=_lower_end,
+        satisfied=STEPS_HOLD,
+        violated=steps_cells(dimension=lambda d: 1.5),
+        controls=(WIDE,),
+        reading="A squared logarithm falls against d from here on, so that the smallest d decides.",
+    ),
+)
