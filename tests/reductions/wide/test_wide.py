@@ -93,7 +93,9 @@ def test_inputs_of_a_drawn_start_have_the_lengths_of_a_gaussian_matrix():
                 weight_radius=None,
                 pick=lambda sets: worst(Logistic()),
                 generator=torch.Generator().manual_seed(seed),
-            ).sets.x.square().sum()
+            )
+            .sets.x.square()
+            .sum()
         )
         for seed in range(draws)
     ]

@@ -39,7 +39,10 @@ FREE_OF_WIDTH = Margin(0.25, "a change that grows like sqrt m has the exponent 1
 
 def _scaled(config: DeepConfig) -> list[Condition]:
     """What is kept of the hypotheses of Theorem 4.1: all but the width and the sizes of rate and steps."""
-    return [at_least("R >= 1", config.R, 1.0), is_so("Asm 3.1: the loss is convex, smooth and 1-Lipschitz", True)]
+    return [
+        at_least("R >= 1", config.R, 1.0),
+        is_so("Asm 3.1: the loss is convex, smooth and 1-Lipschitz", True),
+    ]
 
 
 def _wide_enough(config: DeepConfig) -> list[Condition]:
@@ -88,7 +91,9 @@ def _distances(runs: Sequence[DeepRun], value: Callable[[DeepRun], float]) -> Fi
     if not runs:
         raise Undecided("no run was found")
     by_depth = sorted(grouped(runs, lambda run: run.config.depth).items())
-    largest = ", ".join(f"{depth}: {max(run.result.target_distance for run in c):.2f}" for depth, c in by_depth)
+    largest = ", ".join(
+        f"{depth}: {max(run.result.target_distance for run in c):.2f}" for depth, c in by_depth
+    )
     return noted(
         exact_bound([value(run) for run in runs], "at most", 1.0, RATIO, "lengths of one displacement each"),
         f"Largest m d_0^2/R^2 by depth: {largest}.",

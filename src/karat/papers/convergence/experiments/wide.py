@@ -10,6 +10,13 @@ from torch import Tensor
 
 from karat.core.ranges import Count, Positive, settings
 from karat.nets import TwoLayer
+from karat.papers.convergence.experiments.perturbations import (
+    AttackName,
+    Strongest,
+    Watched,
+    perturbation,
+    robust_loss,
+)
 from karat.papers.convergence.experiments.reference import (
     allowed_points,
     best_robust_loss,
@@ -23,10 +30,11 @@ from karat.papers.convergence.experiments.worst_cases import (
     changed_weight,
     non_convexity,
 )
-from karat.reductions.wide import State, draw_start
+from karat.probes.movement import frobenius_movement
+from karat.reductions.wide import draw_start
 from karat.study.experiment import Experiment, Preset
 from karat.training.displacements import hilbert_ball
-from karat.training.surrogate import Pick, Sets, SurrogateDescent, hashed, identity, one_step, random, worst
+from karat.training.surrogate import SurrogateDescent
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,8 +62,8 @@ class WideConfig:
     tol: Positive = 0.2
     step: Positive = 0.2
     steps: Count = 25
-    attack: Literal["worst", "one_step", "identity", "random", "hashed"] = "worst"
-    strongest: Literal["argmax", "sample"] = "argmax"
+    attack: AttackName = "worst"
+    strongest: Strongest = "argmax"
     direction: Literal["down", "up", "none"] = "down"
     n: Annotated[int, Ge(2)] = 6
     d: Annotated[int, Ge(2)] = 6
@@ -130,7 +138,7 @@ def run(config: WideConfig, generator: torch.Generator) -> WideResult:
         sets,
         descent,
         weight_radius=config.radius,
-        pick=lambda seen: _perturbation(config, seen, generator),
+        pick=lambda seen: perturbation(config.attack, config.strongest, seen, generator),
         generator=generator,
     )
     x, y = allowed_points(state.sets)
@@ -139,40 +147,27 @@ def run(config: WideConfig, generator: torch.Generator) -> WideResult:
     target = state.net.replace(
         W=state.net.W + frobenius_displacement(state.net, x, y, space, optimum.D, config.radius)
     )
-    target_loss = _robust(state.sets.margins(target))
-    end, trace = _train(config, state, target, target_loss)
+    target_loss = robust_loss(state.sets.margins(target))
+    trace, pick = _Trace(target, target_loss, config.lr), Watched(state.pick)
+    # All updates in one loop, the same as steps of the reduction; one more, so that the last loss is noted.
+    state.descent.run(state.net, state.sets, pick, steps=config.steps + 1, observe=trace)
     return WideResult(
         certified=certified_robust_loss(state.net, state.sets, space, config.radius),
         reference=optimum.loss,
         target_loss=target_loss,
         start_loss=trace.losses[0],
         losses=trace.losses[1:],
-        smallest_robust=min(target_loss, *trace.robust),
-        attack_shortfall=max(r - a for r, a in zip(trace.robust, trace.losses, strict=True)),
-        moved=float(torch.linalg.vector_norm(end.W - state.net.W)) * math.sqrt(config.m),
+        smallest_robust=min(target_loss, *pick.robust),
+        attack_shortfall=pick.shortfall,
+        moved=frobenius_movement(trace.end, state.net) * math.sqrt(config.m),
         regret_excess=trace.excess,
-        **_changes(state.net, end, target, x),
+        **_changes(state.net, trace.end, target, x),
         **_worst_changes(state.net, config.radius, x),
     )
 
 
-def _perturbation(config: WideConfig, sets: Sets, generator: torch.Generator) -> Pick:
-    functions = {
-        "worst": worst(PseudoHuber()) if config.strongest == "argmax" else identity,
-        "one_step": one_step(sets),
-        "identity": identity,
-        "random": random(generator),
-        "hashed": hashed,
-    }
-    return functions[config.attack]
-
-
-def _robust(margins: Tensor) -> float:
-    return float(PseudoHuber()(margins).amax(dim=1).mean())
-
-
 class _Trace:
-    r"""Watches a run: both losses before every update, and what the regret recursion misses.
+    r"""Watches a run: its losses before every update, and what the regret recursion misses.
 
     Args:
         target: :math:`W_*`.
@@ -183,23 +178,9 @@ class _Trace:
     def __init__(self, target: TwoLayer, target_loss: float, lr: float) -> None:
         self.target, self.target_loss, self.lr = target, target_loss, lr
         self.losses: list[float] = []
-        self.robust: list[float] = []
         self.excess = -math.inf
-        self.end: TwoLayer = target
+        self.end = target
         self._last: tuple[float, float] | None = None
-
-    def watched(self, pick: Pick) -> Pick:
-        """The perturbation function, and the robust loss at the margins that it is shown.
-
-        Args:
-            pick: any.
-        """
-
-        def watch(net: TwoLayer, margins: Tensor, step: int) -> Tensor:
-            self.robust.append(_robust(margins))
-            return pick(net, margins, step)
-
-        return watch
 
     def __call__(self, step: int, net: TwoLayer, loss: float, gradient: float) -> None:
         r"""Called before every update.
@@ -217,16 +198,6 @@ class _Trace:
             before, allowed = self._last
             self.excess = max(self.excess, (distance - before) / (2 * self.lr) - allowed)
         self._last = (distance, self.target_loss - loss + self.lr * gradient / 2)
-
-
-def _train(config: WideConfig, state: State, target: TwoLayer, target_loss: float) -> tuple[TwoLayer, _Trace]:
-    """All updates in one loop: the same as repeated steps of the reduction."""
-    trace = _Trace(target, target_loss, config.lr)
-    # One update more, so that the loss of the last net is noted, too.
-    state.descent.run(
-        state.net, state.sets, trace.watched(state.pick), steps=config.steps + 1, observe=trace
-    )
-    return trace.end, trace
 
 
 def _changes(start: TwoLayer, end: TwoLayer, target: TwoLayer, x: Tensor) -> dict[str, float]:
@@ -269,7 +240,10 @@ THEOREM = WideConfig(m=78_126)
 AT_QUARTER = {"m": 16_384, "tol": 0.25, "step": 0.25, "steps": 16}
 """The same at tol = 0.25."""
 
-NARROWER = ({"m": 4574, "tol": 0.3, "step": 0.3, "steps": 12}, {"m": 612, "tol": 0.4, "step": 0.4, "steps": 7})
+NARROWER = (
+    {"m": 4574, "tol": 0.3, "step": 0.3, "steps": 12},
+    {"m": 612, "tol": 0.4, "step": 0.4, "steps": 7},
+)
 """The same at targets that most starts or all of them meet: for the worst cases of the ball over the width."""
 
 WEAK = ("one_step", "identity", "random", "hashed")
