@@ -262,10 +262,10 @@ def kink_slack_frobenius(net: TwoLayer, x: Tensor, y: Tensor, weight_radius: flo
 def kink_slack_unequal(net: TwoLayer, x: Tensor, y: Tensor, weight_radius: float) -> Tensor:
     r"""The same over the Frobenius ball, for output weights of any sizes.
 
-    Rows that pass their kink gain :math:`R \|x\| \sqrt{\sum a_s^2} - \sum |a_s z_s|`, the best of them those of
-    smallest :math:`q_s = |z_s| / |a_s|`. With a part of the last row the costs are a convex, piecewise linear
-    function of the weight :math:`A = \sum a_s^2`, of slope :math:`q_s`, and the gain is largest on every piece
-    where :math:`\sqrt A = R \|x\| / (2 q_s)`, or at its ends. Parts of a row make this a bound.
+    Rows that pass their kink gain :math:`R \|x\| \sqrt{\sum a_s^2} - \sum |a_s z_s|`, the best of them those
+    of smallest :math:`q_s = |z_s| / |a_s|`. With a part of the last row the costs are a convex, piecewise
+    linear function of the weight :math:`A = \sum a_s^2`, of slope :math:`q_s`, and the gain is largest on
+    every piece where :math:`\sqrt A = R \|x\| / (2 q_s)`, or at its ends. Parts of a row make this a bound.
 
     Args:
         net: the start, with the ReLU.

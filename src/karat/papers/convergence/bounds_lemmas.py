@@ -1,8 +1,8 @@
 r"""Closed forms of the lemmas at one hidden layer: worst cases over the ball as :math:`m \to \infty`.
 
 At a unit input the preactivations of :math:`W_1` are N(0, 4/m), and those of a net of :math:`B(R)` differ by
-:math:`\delta` with :math:`\|\delta\| \le R \sqrt{2/m}`. Few neurons change side, so that only the density of the
-preactivations at 0 counts, and sums over neurons become integrals of powers.
+:math:`\delta` with :math:`\|\delta\| \le R \sqrt{2/m}`. Few neurons change side, so that only the density of
+the preactivations at 0 counts, and sums over neurons become integrals of powers.
 
 Symbols: :math:`R` is `radius`.
 """
@@ -32,7 +32,8 @@ def worst_gradient_change(radius: float, m: int) -> float:
 
     .. math:: \Big(\frac{192}{\pi^2}\Big)^{1/6} (R m)^{1/3}
 
-    It is :math:`\sqrt{2 \sum a_s^2}` over the neurons that change side, those of smallest :math:`|z_s|/|a_s|`.
+    It is :math:`\sqrt{2 \sum a_s^2}` over the neurons that change side, those of smallest
+    :math:`|z_s|/|a_s|`.
 
     Args:
         radius: of the ball, without its factor :math:`1/\sqrt m`.
@@ -48,8 +49,8 @@ def worst_non_convexity(radius: float, m: int) -> float:
 
     .. math:: \Big(\frac{4}{\pi}\Big)^{1/3} 3^{1/6} \Big(1 + \frac{\sqrt 3}{2}\Big) R^{4/3} m^{-1/6}
 
-    :math:`W_1` brings the neurons of smallest :math:`|z_s|/|a_s|` with one sign of :math:`a_s` just beyond their
-    kink, :math:`W_2` takes the same neurons as far as it can to the other side.
+    :math:`W_1` brings the neurons of smallest :math:`|z_s|/|a_s|` with one sign of :math:`a_s` just beyond
+    their kink, :math:`W_2` takes the same neurons as far as it can to the other side.
 
     Args:
         radius: of the ball that holds both, without its factor :math:`1/\sqrt m`.

@@ -22,13 +22,13 @@ thm4.1 | Thm 4.1 | 134 | upper
   depth^2), reaches min_t L_A(W_t) <= min over the ball of L_* + tol for any attack A.
   uses: convergence.thm4.1.regret, convergence.thm4.1.distance, convergence.lemA.5, convergence.lemA.6
 thm4.1.deep | Thm 4.1 | 134 | upper
-  Nets of one to three hidden layers far below the theorem's width come within tol of the best linearised robust
-  loss of their ball as well.
+  Nets of one to three hidden layers far below the theorem's width come within tol of the best linearised
+  robust loss of their ball as well.
   origin: karat
   uses: convergence.thm4.1
 thm4.1.regret | Thm 4.1 | 496 | upper
-  Regret recursion of projected training: |W_{t+1} - W_*|^2 <= |W_t - W_*|^2 + 2 lr (L_*(W_*) - L_A(W_t)) + 2 lr
-  N + lr^2 |grad L_A|^2, N the non-convexity of the ball.
+  Regret recursion of projected training: |W_{t+1} - W_*|^2 <= |W_t - W_*|^2 + 2 lr (L_*(W_*) - L_A(W_t)) +
+  2 lr N + lr^2 |grad L_A|^2, N the non-convexity of the ball.
   uses: convergence.lemA.6
 thm4.1.distance | Thm 4.1 | 517 | upper
   W_* lies within R/sqrt(m) of the start, d_0^2 <= R^2/m, so that R^2/(m tol lr) steps suffice.
@@ -38,9 +38,9 @@ thm4.1.distance.repaired | Thm 4.1 | 517 | upper
   origin: karat
   supersedes: convergence.thm4.1.distance
 lemA.1 | Lem A.1 | 359 | upper
-  At the start |A| = O(1), every |W_h| = O(1) and |a| = O(sqrt(m)): with the theorem that the proof quotes |A| <=
-  sqrt(2) (1 + sqrt(d/m)) + t sqrt(2/m), |W_h| <= 2 sqrt(2) + t sqrt(2/m) and |a| <= sqrt(m) + 1 + t, each but
-  with probability 2 exp(-t^2/2).
+  At the start |A| = O(1), every |W_h| = O(1) and |a| = O(sqrt(m)): by the theorem that the proof quotes
+  |A| <= sqrt(2) (1 + sqrt(d/m)) + t sqrt(2/m), |W_h| <= 2 sqrt(2) + t sqrt(2/m) and |a| <= sqrt(m) + 1 + t,
+  each with probability at least 1 - 2 exp(-t^2/2).
 lemA.3 | Lem A.3 | 367 | upper
   At the start |a^T D_H W_H ... D_h W_h| = O(sqrt(m depth)) at a unit input.
   uses: convergence.lemA.1
@@ -72,8 +72,8 @@ lemA.5.tight | Lem A.5 | 397 | tight
   origin: karat
   uses: convergence.lemA.5
 lemA.6 | Lem A.6 | 458 | upper
-  Between any two nets of the ball the loss lies above its tangent less O(R^(4/3) m^(-1/6) depth^(5/2) sqrt(log
-  m)): it is nearly convex.
+  Between any two nets of the ball the loss lies above its tangent less O(R^(4/3) m^(-1/6) depth^(5/2)
+  sqrt(log m)): it is nearly convex.
   uses: convergence.lemA.5
 lemA.6.tight | Lem A.6 | 458 | tight
   With one hidden layer the worst two nets of the ball miss convexity by (4/pi)^(1/3) 3^(1/6) (1 + sqrt(3)/2)

@@ -207,7 +207,7 @@ def _distance(
         satisfied=examples((_EXAMPLE, replace(_MEASURED, target_distance=holding))),
         violated=examples((_EXAMPLE, replace(_MEASURED, target_distance=failing))),
         controls=(_LARGER_BALL,),
-        reading="The best linearised displacement of the ball stands for W_*. Every one of H layers may move by "
+        reading="The best linearised displacement of the ball stands for W_*. Each of H layers may move by "
         "R/sqrt(m), so that d_0^2 may be H R^2/m.",
     )
 

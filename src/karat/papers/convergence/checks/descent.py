@@ -53,7 +53,7 @@ def _theorem(config: TwoLayerConfig) -> list[Condition]:
 
 
 def _proved_gap(config: TwoLayerConfig) -> float:
-    """The summed recursion with c = C and gradients of length 1 at most; infinite where these are not bounded."""
+    """The summed recursion with c = C and gradients of at most 1; infinite where there is no such bound."""
     if config.activation not in SLOPE_LIPSCHITZ or config.activation == "quadratic_relu":
         return math.inf
     c = curvature_constant(SLOPE_LIPSCHITZ[config.activation])
@@ -71,7 +71,7 @@ def _corollary(config: TwoLayerConfig) -> list[Condition]:
 
 
 def _holds_a_robust_net(run: TwoLayerRun) -> list[Condition]:
-    """The radius must be one whose ball holds a robust net on this data set: half of tol is left for training."""
+    """The ball must hold a robust net on this data set: half of tol is left for training."""
     return [at_most("B(R) holds a net with L_* <= tol/2", run.result.target_loss, run.config.tol / 2)]
 
 
@@ -128,7 +128,7 @@ def _within(runs: Sequence[TwoLayerRun]) -> Finding:
     )
     return noted(
         vacuous_if(not telling, "every start is within tol of the best robust loss.", finding),
-        f"{attack.replace('_', ' ')}: certified gap {min(gaps):.3f} to {max(gaps):.3f} against {tol:g}{when}; "
+        f"{attack.replace('_', ' ')}: certified gap {min(gaps):.3f} to {max(gaps):.3f}, tol {tol:g}{when}; "
         f"{outside} of {len(gaps)} runs end outside B(R), where nets may beat its best one.",
     )
 
@@ -157,7 +157,7 @@ def _target_met(runs: Sequence[TwoLayerRun]) -> Finding:
     )
     return noted(
         vacuous_if(tol >= START_LOSS, f"the zero function has the loss {START_LOSS:.3f}.", finding),
-        f"Smallest losses {min(losses):.3f} to {max(losses):.3f} against {tol:g}; the best nets known of the balls "
+        f"Smallest losses {min(losses):.3f} to {max(losses):.3f}, tol {tol:g}; the nets W_* of the balls "
         f"have {min(run.result.target_loss for run in runs):.3f} to "
         f"{max(run.result.target_loss for run in runs):.3f}.",
     )

@@ -1,4 +1,4 @@
-"""Checks of the lemmas behind Theorem 4.1 at one hidden layer: exact worst cases of the ball over width and R."""
+"""Checks of the lemmas behind Theorem 4.1 at one hidden layer: worst cases of the ball over m and R."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -123,11 +123,11 @@ CROWDED = Control(
     name="crowded kinks",
     removes="structure",
     settings={"law": "cubed"},
-    why="preactivations that crowd at 0 change side for less, so that more of them do, ever more with the width",
+    why="preactivations that crowd at 0 change side for less, so that more of them do, and ever more",
 )
 
 READING = (
-    "One hidden layer, a unit input, no shift of it; over all weights of the ball, from a sort of the neurons. "
+    "One hidden layer, a unit input, no shift of it; over all weights of the ball, by a sort of the neurons. "
     "Hidden constants read as 1."
 )
 
@@ -159,8 +159,8 @@ def _limit(claim_id: str, value: Value, limit: Formula, reading: str) -> Check:
 
 _BOUNDED = "The number compared is a bound that no weights exceed; one neuron tells it from an attained one."
 _PAIRS = (
-    "With |W_2 - W_1| <= 2 R/sqrt(m) the printed bound is R^(4/3) m^(-1/6) sqrt(log m); the loss enters through "
-    "|l'| <= 1 alone."
+    "With |W_2 - W_1| <= 2 R/sqrt(m) the printed bound is R^(4/3) m^(-1/6) sqrt(log m); the loss enters "
+    "through |l'| <= 1 alone."
 )
 
 CHECKS = (

@@ -1,4 +1,4 @@
-"""Checks of Theorem 4.1 inside its hypotheses, at one hidden layer: the gap, and the recursion of the proof."""
+"""Checks of Theorem 4.1 inside its hypotheses, at one hidden layer: the gap, and the proof's recursion."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -53,7 +53,7 @@ def _start_gap(run: WideRun) -> float:
 
 
 def _reached(runs: Sequence[WideRun]) -> Finding:
-    """Run by run: the strongest perturbation function at every target that all starts miss, and the others."""
+    """Run by run: the strongest perturbation function at targets that all starts miss, and the others."""
     strongest = by_setting(run for run in runs if run.config.attack == "worst")
     if not strongest:
         raise Undecided("no run has the strongest perturbation function")
@@ -106,8 +106,8 @@ def _recursion(runs: Sequence[WideRun]) -> Finding:
     return noted(
         exact_bound(ratios, "at most", 1.0, RATIO, "an inequality between numbers of one run"),
         f"At m = {config.m} the ball's non-convexity is {result.ball_non_convexity:.3g}, training meets "
-        f"{result.non_convexity:.2g} between W_t and W_*. Summed with the former the recursion proves a gap of "
-        f"{proved:.3g} and what the gradients add, against tol = {config.tol:g}.",
+        f"{result.non_convexity:.2g} between W_t and W_*. Summed with the former the recursion proves a gap "
+        f"of {proved:.3g} and what the gradients add, against tol = {config.tol:g}.",
     )
 
 
@@ -163,8 +163,8 @@ _NO_BALL = Control(
 
 READING = (
     "H = 1, in m d numbers. L_*(W_*) is a minimum over nets; below it lies the certified minimum of the "
-    "linearised problem, the kinks' slack at every allowed point taken off. Finite perturbation sets make the "
-    "strongest attack exact. Hidden constants read as 1, high probability as at least one half."
+    "linearised problem, the kinks' slack at every allowed point taken off. Finite perturbation sets make "
+    "the strongest attack exact. Hidden constants read as 1, high probability as at least one half."
 )
 
 CHECKS = (
@@ -187,7 +187,7 @@ CHECKS = (
         satisfied=examples((_EXAMPLE, _MEASURED)),
         violated=examples((_EXAMPLE, replace(_MEASURED, regret_excess=0.5))),
         controls=(_UPHILL,),
-        reading="H = 1. N is the exact worst case over the ball at the allowed points, no hidden constant; W_* "
-        "is the linearised optimum, whose own robust loss stands for L_*(W_*).",
+        reading="H = 1. N is the worst case over the ball at the allowed points, no hidden constant; W_* is "
+        "the linearised optimum, whose own robust loss stands for L_*(W_*).",
     ),
 )

@@ -249,7 +249,7 @@ THM41 = Experiment(
         "quick": Preset(
             config=replace(BASE, steps=600),
             grid={"m": (32, 64, 128), "depth": (1, 2, 3)},
-            seeds=3,
+            seeds=6,
             cell_seconds=0.4,
         ),
         "full": Preset(

@@ -47,7 +47,7 @@ def robust_loss(margins: Tensor) -> float:
 
 
 class Watched:
-    """A perturbation function that notes the robust loss wherever it is asked, and by how much it falls short.
+    """A perturbation function that notes the robust loss wherever it is asked, and how far below it is.
 
     Args:
         pick: the perturbation function.

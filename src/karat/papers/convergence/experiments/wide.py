@@ -23,7 +23,7 @@ from karat.papers.convergence.experiments.reference import (
     certified_robust_loss,
     frobenius_displacement,
 )
-from karat.papers.convergence.experiments.sets import CapRadius, PseudoHuber, draw_sets
+from karat.papers.convergence.experiments.sets import CapRadius, draw_sets
 from karat.papers.convergence.experiments.two_layer import STEERED
 from karat.papers.convergence.experiments.worst_cases import (
     changed_signs,
@@ -244,7 +244,7 @@ NARROWER = (
     {"m": 4574, "tol": 0.3, "step": 0.3, "steps": 12},
     {"m": 612, "tol": 0.4, "step": 0.4, "steps": 7},
 )
-"""The same at targets that most starts or all of them meet: for the worst cases of the ball over the width."""
+"""The same at targets that some starts or all of them meet: for worst cases of the ball over the width."""
 
 WEAK = ("one_step", "identity", "random", "hashed")
 

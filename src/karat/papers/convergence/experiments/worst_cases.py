@@ -1,10 +1,10 @@
 r"""Worst cases over a ball around a start with one hidden layer, exactly: by a sort of the neurons.
 
-At an input u the net is :math:`\sum_s a_s \mathrm{relu}(z_s)`. Moving the weights by at most :math:`\rho` moves
-the preactivations by any :math:`\delta` with :math:`\|\delta\|_2 \le \rho \|u\|`, the `reach`. What these
-:math:`\delta` do at most is a choice of neurons under a budget. The best choice takes those of smallest
-:math:`t_s = |z_s| / |a_s|`, up to a part of one neuron: so every worst case lies between a value that is attained
-and a bound, which that one neuron tells apart.
+At an input u the net is :math:`\sum_s a_s \mathrm{relu}(z_s)`. Moving the weights by at most :math:`\rho`
+moves the preactivations by any :math:`\delta` with :math:`\|\delta\|_2 \le \rho \|u\|`, the `reach`. What
+these :math:`\delta` do at most is a choice of neurons under a budget. The best choice takes those of smallest
+:math:`t_s = |z_s| / |a_s|`, up to a part of one neuron: so every worst case lies between a value that is
+attained and a bound, which that one neuron tells apart.
 """
 
 from dataclasses import dataclass
@@ -56,13 +56,13 @@ def changed_weight(z: Tensor, a: Tensor, reach: Tensor) -> Enclosed:
 
 
 def non_convexity(z: Tensor, a: Tensor, reach: Tensor) -> Enclosed:
-    r"""The largest :math:`f(W_2) - f(W_1) - \langle \nabla f(W_1), W_2 - W_1 \rangle` of two nets of the ball.
+    r"""The largest :math:`f(W_2) - f(W_1) - \langle \nabla f(W_1), W_2 - W_1 \rangle` in the ball.
 
-    Neuron s contributes :math:`a_s |z_s^{(2)}|` if its two sides differ, so that only positive :math:`a_s` count
-    (call it with -a for the other sign). Brought beyond its kink by :math:`W_1`, at the cost :math:`z_s^2`, and
-    moved by :math:`v_s` to the other side by :math:`W_2`, it contributes :math:`a_s (|z_s| + v_s)`; moved across
-    by :math:`W_2` alone :math:`a_s (v_s - |z_s|)`. The bound is the Lagrange dual at the multipliers of the
-    attained value: for all :math:`\mu, \lambda > 0`
+    Neuron s contributes :math:`a_s |z_s^{(2)}|` if its two sides differ, so that only positive :math:`a_s`
+    count (call it with -a for the other sign). Brought beyond its kink by :math:`W_1`, at the cost
+    :math:`z_s^2`, and moved by :math:`v_s` the other way by :math:`W_2`, it contributes
+    :math:`a_s (|z_s| + v_s)`; moved across by :math:`W_2` alone :math:`a_s (v_s - |z_s|)`. The bound is the
+    Lagrange dual at the multipliers of the attained value: for all :math:`\mu, \lambda > 0`
 
     .. math:: \sum_s \max\Big(0,\; \frac{r a_s^2}{2 \mu} + a_s |z_s| - \lambda z_s^2,\;
         \frac{r a_s^2}{2 \mu} - a_s |z_s|\Big) + \frac{r \mu}{2} + \lambda r^2, \qquad r = \text{reach}.
