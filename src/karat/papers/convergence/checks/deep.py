@@ -1,7 +1,7 @@
 """Checks of deep nets: the gap of projected training, lengths of the start, shifts as changes of a layer."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from karat.papers.convergence.bounds import deep_width
@@ -23,7 +23,6 @@ from karat.study.judging import (
     all_of,
     bound,
     equal,
-    exact_bound,
     identity,
     noted,
     one_constant,
@@ -75,29 +74,6 @@ def _gap_at_one_depth(cells: Sequence[DeepRun]) -> Finding:
     start_gap = sum(run.result.start_loss - run.result.reference for run in cells) / len(cells)
     finding = bound([run.result.final_gap for run in cells], "at most", tol, GAP)
     return vacuous_if(start_gap <= tol, f"the start itself is within {start_gap:.3f} of the target.", finding)
-
-
-def _distance_printed(runs: Sequence[DeepRun]) -> Finding:
-    """The squared distance of W_* from the start over R^2/m."""
-    return _distances(runs, lambda run: run.result.target_distance)
-
-
-def _distance_repaired(runs: Sequence[DeepRun]) -> Finding:
-    """The squared distance of W_* from the start over H R^2/m."""
-    return _distances(runs, lambda run: run.result.target_distance / run.config.depth)
-
-
-def _distances(runs: Sequence[DeepRun], value: Callable[[DeepRun], float]) -> Finding:
-    if not runs:
-        raise Undecided("no run was found")
-    by_depth = sorted(grouped(runs, lambda run: run.config.depth).items())
-    largest = ", ".join(
-        f"{depth}: {max(run.result.target_distance for run in c):.2f}" for depth, c in by_depth
-    )
-    return noted(
-        exact_bound([value(run) for run in runs], "at most", 1.0, RATIO, "lengths of one displacement each"),
-        f"Largest m d_0^2/R^2 by depth: {largest}.",
-    )
 
 
 def _start_lengths(runs: Sequence[DeepRun]) -> Finding:
@@ -152,8 +128,8 @@ def _shift(runs: Sequence[DeepRun]) -> Finding:
     )
 
 
-_EXAMPLE = DeepConfig(m=64, depth=2)
-_MEASURED = DeepResult(
+EXAMPLE = DeepConfig(m=64, depth=2)
+MEASURED = DeepResult(
     reference=0.201,
     reference_bound=0.2,
     steps=[30],
@@ -173,11 +149,11 @@ _MEASURED = DeepResult(
     shift_length=3.0,
     target_distance=1.0,
 )
-_PRINTED = replace(_MEASURED, wide_low=1.3, wide_high=1.5, wide_bar_low=1.9, wide_bar_high=2.1)
+_PRINTED = replace(MEASURED, wide_low=1.3, wide_high=1.5, wide_bar_low=1.9, wide_bar_high=2.1)
 
 
 def _widths(result: DeepResult) -> list[DeepRun]:
-    return examples(*((replace(_EXAMPLE, m=m), result) for m in (32, 64, 128)))
+    return examples(*((replace(EXAMPLE, m=m), result) for m in (32, 64, 128)))
 
 
 _SHRUNK = Control(
@@ -188,38 +164,14 @@ _SHRUNK = Control(
     why="all layers are a thousand times shorter",
 )
 
-_LARGER_BALL = Control(
-    name="larger ball",
-    removes="ball",
-    settings={"target_radius": 3.0},
-    cheap={"m": 64, "steps": 1},
-    why="the best displacement of a ball of three times the radius lies outside the ball itself",
-)
-
-
-def _distance(
-    claim_id: str, evaluate: Callable[[Sequence[DeepRun]], Finding], *, holding: float, failing: float
-) -> Check:
-    return Check(
-        claim_id=claim_id,
-        experiment=THM41,
-        evaluate=evaluate,
-        satisfied=examples((_EXAMPLE, replace(_MEASURED, target_distance=holding))),
-        violated=examples((_EXAMPLE, replace(_MEASURED, target_distance=failing))),
-        controls=(_LARGER_BALL,),
-        reading="The best linearised displacement of the ball stands for W_*. Each of H layers may move by "
-        "R/sqrt(m), so that d_0^2 may be H R^2/m.",
-    )
-
-
 CHECKS = (
     Check(
         claim_id="convergence.thm4.1.deep",
         experiment=THM41,
         evaluate=_deep_gap,
         conditions=_scaled,
-        satisfied=examples((_EXAMPLE, _MEASURED)),
-        violated=examples((_EXAMPLE, replace(_MEASURED, final_gap=0.2))),
+        satisfied=examples((EXAMPLE, MEASURED)),
+        violated=examples((EXAMPLE, replace(MEASURED, final_gap=0.2))),
         controls=(
             Control(
                 name="no training",
@@ -233,15 +185,13 @@ CHECKS = (
         "a ReLU net may do better than its linearisation. Finite perturbation sets make the strongest attack "
         "exact. Rate 1/(m depth^2), widths far below those of the theorem.",
     ),
-    _distance("convergence.thm4.1.distance", _distance_printed, holding=0.9, failing=1.9),
-    _distance("convergence.thm4.1.distance.repaired", _distance_repaired, holding=1.9, failing=2.1),
     Check(
         claim_id="convergence.lemA.2",
         experiment=THM41,
         evaluate=_start_lengths,
         conditions=_wide_enough,
-        satisfied=examples((_EXAMPLE, _MEASURED)),
-        violated=examples((_EXAMPLE, _PRINTED)),
+        satisfied=examples((EXAMPLE, MEASURED)),
+        violated=examples((EXAMPLE, _PRINTED)),
         controls=(_SHRUNK,),
         reading="Start exactly as printed: entries of A from N(0, 2/m), no activation after A. Layers and "
         "preactivations, both ends of the interval.",
@@ -251,8 +201,8 @@ CHECKS = (
         experiment=THM41,
         evaluate=_repaired_lengths,
         conditions=_wide_enough,
-        satisfied=examples((_EXAMPLE, _PRINTED)),
-        violated=examples((_EXAMPLE, replace(_PRINTED, wide_bar_high=2.9))),
+        satisfied=examples((EXAMPLE, _PRINTED)),
+        violated=examples((EXAMPLE, replace(_PRINTED, wide_bar_high=2.9))),
         controls=(_SHRUNK,),
         reading="Lengths are proportional to A, so that those of the printed start over sqrt 2 are those of "
         "entries from N(0, 1/m).",
@@ -261,8 +211,8 @@ CHECKS = (
         claim_id="convergence.lemA.4",
         experiment=THM41,
         evaluate=_shift,
-        satisfied=_widths(_MEASURED),
-        violated=_widths(replace(_MEASURED, shift_layers=1e-3)),
+        satisfied=_widths(MEASURED),
+        violated=_widths(replace(MEASURED, shift_layers=1e-3)),
         controls=(
             Control(
                 name="no change of W_1",

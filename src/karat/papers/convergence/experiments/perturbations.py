@@ -1,6 +1,6 @@
 """The perturbation functions of the training experiments by name, and what they leave of the robust loss."""
 
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 import torch
 from torch import Tensor
@@ -14,25 +14,38 @@ Strongest = Literal["argmax", "sample"]
 """What "worst" stands for: the allowed point of largest loss or, as a control, the sample itself."""
 
 
-def perturbation(name: AttackName, strongest: Strongest, sets: Sets, generator: torch.Generator) -> Pick:
-    """Return a perturbation function.
+class NamesAttack(Protocol):
+    """A config that names a perturbation function."""
+
+    @property
+    def attack(self) -> AttackName:
+        """The function."""
+        ...
+
+    @property
+    def strongest(self) -> Strongest:
+        """What "worst" stands for."""
+        ...
+
+
+def perturbation(config: NamesAttack, sets: Sets, generator: torch.Generator) -> Pick:
+    """Return the perturbation function of a config.
 
     Args:
-        name: of the function.
-        strongest: what "worst" stands for.
+        config: names it.
         sets: the allowed points, among which the one-step attack chooses.
         generator: of the random one.
 
     Ref: convergence, Def 3.2
     """
     functions: dict[AttackName, Pick] = {
-        "worst": worst(PseudoHuber()) if strongest == "argmax" else identity,
+        "worst": worst(PseudoHuber()) if config.strongest == "argmax" else identity,
         "one_step": one_step(sets),
         "identity": identity,
         "random": random(generator),
         "hashed": hashed,
     }
-    return functions[name]
+    return functions[config.attack]
 
 
 def robust_loss(margins: Tensor) -> float:

@@ -163,7 +163,7 @@ def run(config: TwoLayerConfig, generator: torch.Generator) -> TwoLayerResult:
         projection=FrobeniusBall({"W": start.W}, config.R) if config.projected else None,
     )
     # The perturbation function sees every allowed point at every step; whatever it picks, the theorem holds.
-    pick = Watched(perturbation(config.attack, config.strongest, sets, generator))
+    pick = Watched(perturbation(config, sets, generator))
     net, losses = descent.run(start, sets, pick, steps=config.steps, observe=trace)
     best_so_far = torch.tensor(losses).cummin(dim=0).values
     observed = [step for step in OBSERVED_STEPS if step <= config.steps]

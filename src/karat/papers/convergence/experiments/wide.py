@@ -6,7 +6,6 @@ from typing import Annotated, Literal
 
 import torch
 from annotated_types import Ge
-from torch import Tensor
 
 from karat.core.ranges import Count, Positive, settings
 from karat.nets import TwoLayer
@@ -25,11 +24,7 @@ from karat.papers.convergence.experiments.reference import (
 )
 from karat.papers.convergence.experiments.sets import CapRadius, draw_sets
 from karat.papers.convergence.experiments.two_layer import STEERED
-from karat.papers.convergence.experiments.worst_cases import (
-    changed_signs,
-    changed_weight,
-    non_convexity,
-)
+from karat.papers.convergence.experiments.wide_measures import changes, worst_changes
 from karat.probes.movement import frobenius_movement
 from karat.reductions.wide import draw_start
 from karat.study.experiment import Experiment, Preset
@@ -138,7 +133,7 @@ def run(config: WideConfig, generator: torch.Generator) -> WideResult:
         sets,
         descent,
         weight_radius=config.radius,
-        pick=lambda seen: perturbation(config.attack, config.strongest, seen, generator),
+        pick=lambda seen: perturbation(config, seen, generator),
         generator=generator,
     )
     x, y = allowed_points(state.sets)
@@ -161,8 +156,8 @@ def run(config: WideConfig, generator: torch.Generator) -> WideResult:
         attack_shortfall=pick.shortfall,
         moved=frobenius_movement(trace.end, state.net) * math.sqrt(config.m),
         regret_excess=trace.excess,
-        **_changes(state.net, trace.end, target, x),
-        **_worst_changes(state.net, config.radius, x),
+        **changes(state.net, trace.end, target, x),
+        **worst_changes(state.net, config.radius, x),
     )
 
 
@@ -198,35 +193,6 @@ class _Trace:
             before, allowed = self._last
             self.excess = max(self.excess, (distance - before) / (2 * self.lr) - allowed)
         self._last = (distance, self.target_loss - loss + self.lr * gradient / 2)
-
-
-def _changes(start: TwoLayer, end: TwoLayer, target: TwoLayer, x: Tensor) -> dict[str, float]:
-    """Patterns and gradient of the last net against the start, and the non-convexity towards the target."""
-    before, after, there = (net.preactivations(x) for net in (start, end, target))
-    changed = ((before > 0) != (after > 0)).to(x.dtype)
-    length = torch.linalg.vector_norm(x, dim=1)
-    missed = [
-        # relu(z') - relu(z) - 1[z > 0] (z' - z) is |z'| where the sides differ, and 0 elsewhere.
-        ((there.abs() * ((there > 0) != (z > 0))) @ start.a).abs().max()
-        for z in (before, after)
-    ]
-    return {
-        "pattern_change": float(changed.mean(dim=1).max()),
-        "gradient_change": float((length * (changed @ start.a.square()).sqrt()).max()),
-        "non_convexity": float(max(missed)),
-    }
-
-
-def _worst_changes(start: TwoLayer, radius: float, x: Tensor) -> dict[str, float]:
-    """The same over all nets of the ball, and over both signs of the loss's slope."""
-    z, length = start.preactivations(x), torch.linalg.vector_norm(x, dim=1)
-    reach = radius * length
-    both = [non_convexity(z, sign * start.a, reach).bound.max() for sign in (1, -1)]
-    return {
-        "ball_pattern_change": float(changed_signs(z, reach).max()) / start.m,
-        "ball_gradient_change": float((length * changed_weight(z, start.a, reach).bound).max()),
-        "ball_non_convexity": float(max(both)),
-    }
 
 
 def work(config: WideConfig) -> float:

@@ -55,16 +55,17 @@ def draw_worst_cases(runs: Sequence[WideRun]) -> list[Picture]:
     figure, axes = new_figure(len(PANELS), width=3.3, height=3.0)
     shares = []
     for ax, (title, name, of_ball, of_training, formula) in zip(axes, PANELS, strict=True):
-        _draw_panel(ax, same_ball, of_ball, of_training, lambda m, formula=formula: formula(R, m))
+        _draw_panel(ax, same_ball, of_ball, of_training, formula, R)
         finish(ax, x="width m", y=name, title=title, legend=False)
         ratios = [of_training(run.result) / of_ball(run.result) for run in same_ball]
         shares.append(f"{name} {min(ratios):.1%} to {max(ratios):.1%}")
     axes[0].legend(frameon=False, fontsize=7.5, loc="lower left")
     config = same_ball[0].config
     caption = (
-        f"One hidden layer, R = {R:g}, n = {config.n}, d = {config.d}, K = {config.K}; largest values over all "
-        "allowed points. Black: the worst weights of the ball, by a sort of the neurons at the runs' own starts, and "
-        "their closed forms for m to infinity (dashed). Colour: weights that projected adversarial training met. "
+        f"One hidden layer, R = {R:g}, n = {config.n}, d = {config.d}, K = {config.K}; largest values over "
+        "all allowed points. Black: the worst weights of the ball, by a sort of the neurons at the runs' own "
+        "starts, and their closed forms for m to infinity (dashed). Colour: weights that projected "
+        "adversarial training met. "
         f"Training over worst case, over all runs: {'; '.join(shares)}. {seeds_note(same_ball)}"
     )
     return [Picture("Worst cases of the lemmas and what training uses", caption, figure)]
@@ -75,20 +76,26 @@ def _draw_panel(
     runs: Sequence[WideRun],
     of_ball: Value,
     of_training: Value,
-    formula: Callable[[int], float],
+    formula: Formula,
+    R: float,
 ) -> None:
     ax.set_xscale("log")
     ax.set_yscale("log")
     m, worst = pivot(runs, lambda run: run.config.m, lambda run: of_ball(run.result))
     _, trained = pivot(runs, lambda run: run.config.m, lambda run: of_training(run.result))
-    draw_series(ax, m, worst, "worst of the ball", color=INK, line="", marker="s")
+    draw_series(ax, m, worst, "worst of the ball", color=INK, line="", marker="s", band=False)
     ax.plot(
-        m, [formula(int(width)) for width in m], color=INK, linestyle="--", linewidth=1.0, label="closed form"
+        m,
+        [formula(R, int(width)) for width in m],
+        color=INK,
+        linestyle="--",
+        linewidth=1.0,
+        label="closed form",
     )
     draw_series(ax, m, trained, "met by training", color=PALETTE[0])
     lowest = float(np.nanmin(trained))
     ax.set_ylim(bottom=lowest / 8)  # room for the legend
-    plain_ticks(ax, m)
+    plain_ticks(ax, m.tolist())
     round_ticks(ax)
 
 
