@@ -64,7 +64,7 @@ def measure(*, repeats: int, quick: bool) -> list[dict[str, Any]]:
             "wide reduction": lambda s=state: step(s),
         }
         rows += compare(BENCH, f"m={m} n=8 K=8", steps, repeats=repeats, seconds=0.2)
-    widths = (10**4, 10**5) if quick else (10**4, 10**5, 10**6)
+    widths = (10**4, 10**5) if quick else (10**5, 3 * 10**5, 10**6)
     descent, generator = SurrogateDescent(lr=1e-6), torch.Generator().manual_seed(2)
     states = {
         m: draw_start(

@@ -14,6 +14,7 @@ from karat.nets import init
 from karat.papers.convergence.bounds import curvature_constant, regret_gap
 from karat.papers.convergence.experiments import (
     kernel,
+    radius,
     random_features,
     shattering,
     start,
@@ -27,6 +28,7 @@ from karat.papers.convergence.experiments.descent import WIDTH
 from karat.papers.convergence.experiments.kernel import KernelConfig
 from karat.papers.convergence.experiments.lattice import cap_lattice, lattice_spacing
 from karat.papers.convergence.experiments.perturbations import Watched
+from karat.papers.convergence.experiments.radius import RadiusConfig
 from karat.papers.convergence.experiments.random_features import FeaturesConfig
 from karat.papers.convergence.experiments.reference import allowed_points, frobenius_displacement
 from karat.papers.convergence.experiments.sets import PseudoHuber, draw_centres, draw_sets, ring_centres
@@ -200,6 +202,19 @@ def test_a_wide_run_is_one_of_the_deep_net():
     assert state.pick.robust == pytest.approx(full, abs=1e-12)
 
 
+def test_the_smallest_ball_with_a_robust_net_is_enclosed():
+    config = RadiusConfig(m=64, n=3, d=3, K=3, tol=0.2)
+    result = radius.run(config, torch.Generator().manual_seed(0))
+    assert 0 < result.insufficient < result.sufficient
+    # A target that every start meets needs no ball, and a smaller target a larger one.
+    assert (
+        radius.run(replace(config, tol=0.5), torch.Generator().manual_seed(0)).sufficient == radius.RADII[0]
+    )
+    harder = radius.run(replace(config, tol=0.1), torch.Generator().manual_seed(0))
+    assert harder.insufficient > result.insufficient
+    assert harder.sufficient > result.sufficient
+
+
 def test_a_sample_passed_off_as_the_worst_point_falls_short():
     config = WideConfig(m=100, n=3, d=3, K=4, steps=3, strongest="sample")
     assert wide.run(config, torch.Generator().manual_seed(0)).attack_shortfall > 1e-3
@@ -256,6 +271,7 @@ def test_allowed_points_lie_on_the_sphere_within_their_caps():
         ("convergence.thm5.1", {"m": 33}, "`m` of `{}` must be even, for neurons come in pairs; got 33."),
         ("convergence.thm5.1", {"n": 1}, "`n` of `{}` must be a whole number >= 2, got 1."),
         ("convergence.wide", {"m": 3}, "`m` of `{}` must be at least d = 4, got 3."),
+        ("convergence.radius", {"activation": "relu"}, "`activation` of `{}` must have a Lipschitz slope"),
         ("convergence.deep", {"depth": 0}, "`depth` of `{}` must be a whole number >= 1, got 0."),
         ("convergence.kernel", {"d": 2}, "`d` of `{}` must be a whole number >= 3, got 2."),
         ("convergence.built", {"p_fail": 1.0}, "`p_fail` of `{}` must be a finite number > 0 and < 1"),

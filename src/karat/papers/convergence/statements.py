@@ -112,6 +112,10 @@ thm5.2 | Thm 5.2 | 208 | existence
   For m >= R^4/tol^2 a net with robust training loss L_* <= tol lies within R of the initialisation, R
   depending on data, perturbation set and tol only.
   uses: convergence.asm5.2, convergence.propC.1, convergence.thm5.2.built
+thm5.2.radius | Thm 5.2 | 208 | upper
+  The smallest ball around the start that holds a net of robust loss tol does not grow with the width.
+  origin: karat
+  uses: convergence.thm5.2
 cor5.1 | Cor 5.1 | 214 | existence
   Adversarial training with lr ~ tol for R^2/(tol lr) steps on m >= R^4/tol^2 neurons reaches min_t L_A <=
   tol.
