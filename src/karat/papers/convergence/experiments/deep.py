@@ -168,7 +168,7 @@ def run(config: DeepConfig, generator: torch.Generator) -> DeepResult:
         wide_bar_high=bar_lengths.high,
         shift_layers=layers,
         shift_length=moved,
-        target_distance=float(optimum.D.square().sum()) / radius**2,
+        target_distance=float((optimum.D / radius).square().sum()),
     )
 
 

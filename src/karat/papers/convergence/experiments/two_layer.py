@@ -269,8 +269,8 @@ class RegretTrace:
         if 3 not in self.exits:
             self.loss_before_exit = min(self.loss_before_exit, loss)
         distance = float((net.W - self.target.W).square().sum())
-        # A projection moves the weights as well, which the recursion does not speak of.
-        if self._last is not None and not self.config.projected:
+        # A projection moves the weights as well, which the recursion does not speak of; at W_* it has no c.
+        if self._last is not None and self._last[0] > 0 and not self.config.projected:
             self.c = max(self.c, self._needed(distance, *self._last))
         self._last = (distance, loss, gradient)
 
