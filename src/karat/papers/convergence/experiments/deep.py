@@ -250,7 +250,7 @@ THM41 = Experiment(
             config=replace(BASE, steps=600),
             grid={"m": (32, 64, 128), "depth": (1, 2, 3)},
             seeds=6,
-            cell_seconds=0.4,
+            cell_seconds=0.25,
         ),
         "full": Preset(
             config=replace(BASE, n=10, K=12, steps=3000),

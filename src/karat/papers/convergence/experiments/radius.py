@@ -136,7 +136,7 @@ RADIUS = Experiment(
             seeds=2,
             cell_seconds=0.2,
         ),
-        "quick": Preset(config=RadiusConfig(m=256), grid={"m": (256, 1024, 4096)}, seeds=4, cell_seconds=0.8),
+        "quick": Preset(config=RadiusConfig(m=256), grid={"m": (256, 1024, 4096)}, seeds=4, cell_seconds=1.0),
         "full": Preset(
             config=RadiusConfig(m=256),
             grid={
