@@ -5,19 +5,22 @@ import pytest
 import karat as library
 from karat.study.hypothesis import Condition
 
+FIXED = [part for word in ("R=1", "tol=0.1", "attack=worst", "n=6", "d=6", "K=6") for part in ("--set", word)]
+
 
 def test_hypotheses_the_size_asked_for_and_the_command_are_printed(karat):
-    done = karat("regime", "convergence.thm4.1", "--set", "R=1", "--set", "tol=0.2", "--set", "depth=1")
+    done = karat("regime", "convergence.thm4.1", *FIXED, "--budget", "1s")
     assert done.code == 0
-    assert "m >= 78,125" in done.out
+    assert "m >= 10,000,000" in done.out
     assert "inside" in done.out
-    assert "none below 10 min a seed was found" in done.out  # m x m matrices
+    assert "none below 1 s a seed was found" in done.out  # ten million neurons
 
 
 def test_a_budget_that_suffices_gives_the_command(karat):
-    done = karat("regime", "convergence.thm4.1", "--set", "R=1", "--set", "depth=1", "--budget", "2h")
+    done = karat("regime", "convergence.thm4.1", *FIXED, "--budget", "2h")
     command = next(line for line in done.out.splitlines() if line.startswith("to run it"))
-    assert "karat check convergence.thm4.1 --scale quick --set R=1.0 --set depth=1 --set m=" in command
+    assert "karat check convergence.thm4.1 --scale quick --set R=1.0 --set tol=0.1" in command
+    assert "--set m=10" in command
     assert "budget" not in done.out
 
 

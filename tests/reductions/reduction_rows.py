@@ -2,5 +2,6 @@
 
 from span_row import SPAN
 from symmetric_row import SYMMETRIC
+from wide_row import WIDE
 
-ROWS = (SPAN, SYMMETRIC)
+ROWS = (SPAN, SYMMETRIC, WIDE)

@@ -36,7 +36,7 @@ def regime(
 
     What --set fixes stays; all other settings are searched. Costs come from the experiment's cost law.
 
-    Examples: `karat regime convergence.thm4.1`, `karat regime convergence.thm4.1 --set tol=0.2 --budget 1m`,
+    Examples: `karat regime convergence.thm4.1`, `karat regime convergence.thm4.1 --set tol=0.1 --budget 2h`,
     `karat regime lazy.thm3.1 --plot d,m --out map.png`.\f
 
     Args:

@@ -259,6 +259,34 @@ def kink_slack_frobenius(net: TwoLayer, x: Tensor, y: Tensor, weight_radius: flo
     return net.scale * float(net.a.abs().max()) * gain
 
 
+def kink_slack_unequal(net: TwoLayer, x: Tensor, y: Tensor, weight_radius: float) -> Tensor:
+    r"""The same over the Frobenius ball, for output weights of any sizes.
+
+    Rows that pass their kink gain :math:`R \|x\| \sqrt{\sum a_s^2} - \sum |a_s z_s|`, the best of them those
+    of smallest :math:`q_s = |z_s| / |a_s|`. With a part of the last row the costs are a convex, piecewise
+    linear function of the weight :math:`A = \sum a_s^2`, of slope :math:`q_s`, and the gain is largest on
+    every piece where :math:`\sqrt A = R \|x\| / (2 q_s)`, or at its ends. Parts of a row make this a bound.
+
+    Args:
+        net: the start, with the ReLU.
+        x: (N, d) points.
+        y: (N,) their labels.
+        weight_radius: R.
+    """
+    a = _helpful(net, y)
+    z = net.preactivations(x).abs()
+    reach = weight_radius * torch.linalg.vector_norm(x, dim=1, keepdim=True)
+    steep, order = torch.where(a > 0, z / a, torch.inf).sort(dim=1)
+    weight = a.gather(1, order).square()
+    # Rows of the other sign never help; beyond them nothing changes.
+    cost = torch.where(weight > 0, steep * weight, 0.0)
+    end, paid = weight.cumsum(dim=1), cost.cumsum(dim=1)
+    begin, before = end - weight, paid - cost
+    root = (reach / (2 * steep.clamp_min(1e-300))).clamp(begin.clamp_min(0).sqrt(), end.sqrt())
+    piece = torch.where(weight > 0, steep * (root.square() - begin).clamp_min(0), 0.0)
+    return net.scale * (reach * root - before - piece).amax(dim=1).clamp_min(0)
+
+
 def _helpful(net: TwoLayer, y: Tensor) -> Tensor:
     r""":math:`|a_s|` where the output weight has the sample's sign, 0 elsewhere, (N, m)."""
     return ((y.unsqueeze(1) * net.a) > 0).to(net.a.dtype) * net.a.abs()

@@ -13,7 +13,7 @@ from karat.papers.convergence.checks.two_layer_runs import (
     certified_optimum,
 )
 from karat.papers.convergence.experiments.activations import SLOPE_LIPSCHITZ
-from karat.papers.convergence.experiments.deep import DeepConfig
+from karat.papers.convergence.experiments.wide import WideConfig
 from karat.study.hypothesis import conditions_at
 from karat.study.judging import Undecided
 from karat.study.registry import PAPERS
@@ -32,15 +32,20 @@ def unmet(item, config):
     return [condition.name for condition in conditions if condition.status == "unmet"]
 
 
+PROVED = {"activation": "softplus", "steps": 461}
+"""Softplus and so many steps: the constants of the proof of Theorem 5.1 are small enough there."""
+
+
 @pytest.mark.parametrize(
     ("item", "settings", "names"),
     [
-        ("thm5.1", {}, []),
-        ("thm5.1", {"m": 1598}, ["m >= R^4/tol^2"]),
-        ("thm5.1", {"steps": 399}, ["steps >= sqrt(m)/lr"]),
-        ("thm5.1", {"lr": 4.0}, ["lr <= tol"]),
-        ("thm5.1", {"activation": "relu"}, ["Asm 5.1: phi' is Lipschitz"]),
-        ("thm5.1", {"projected": True}, ["no projection"]),
+        ("thm5.1", PROVED, []),
+        ("thm5.1", {**PROVED, "m": 1598}, ["m >= R^4/tol^2"]),
+        ("thm5.1", {**PROVED, "steps": 399}, ["steps >= sqrt(m)/lr", "the proof's own bound"]),
+        ("thm5.1", {**PROVED, "steps": 440}, ["the proof's own bound"]),
+        ("thm5.1", {**PROVED, "lr": 4.0}, ["lr <= tol", "the proof's own bound"]),
+        ("thm5.1", {"activation": "relu"}, ["the proof's own bound", "Asm 5.1: phi' is Lipschitz"]),
+        ("thm5.1", {**PROVED, "projected": True}, ["no projection"]),
         ("cor5.1", {}, []),
         ("cor5.1", {"steps": 399}, ["steps >= R^2/(tol lr)"]),
         ("appC.2", {"activation": "quadratic_relu", "rows": "sphere", "data": "ring", "n": 8, "d": 2}, ["m"]),
@@ -53,9 +58,52 @@ def test_hypotheses_of_two_layer_theorems_are_met_from_their_own_width_and_time_
     assert all(name.startswith(start) for name, start in zip(seen, names, strict=True))
 
 
-def test_width_of_the_deep_theorem_is_the_last_to_be_met():
-    config = DeepConfig(m=1024, depth=2, steps=10**6, step=0.05)
-    assert unmet("thm4.1", config) == ["m >= max(R^9 depth^16/tol^7, d^2)"]
+def test_every_hypothesis_of_the_deep_theorem_is_met_from_its_own_number_on():
+    config = WideConfig(m=16_384, tol=0.25, step=0.25, steps=16)
+    assert unmet("thm4.1", config) == []
+    assert unmet("thm4.1", replace(config, m=16_383)) == ["m >= max(R^9/tol^7, d^2)"]
+    assert unmet("thm4.1", replace(config, step=0.26)) == ["lr <= tol/m"]
+    assert unmet("thm4.1", replace(config, steps=15)) == ["steps >= R^2/(m tol lr)"]
+    assert unmet("thm4.1", replace(config, R=0.9, steps=16)) == ["R >= 1"]
+
+
+def test_targets_that_starts_meet_are_left_out_and_alone_are_vacuous():
+    runs = CHECKS["convergence.thm4.1"].satisfied
+    near = [replace(run, result=replace(run.result, start_loss=0.6)) for run in runs]
+    narrow = [replace(run, config=replace(run.config, tol=0.3), config_hash="narrow") for run in near]
+    assert judged("thm4.1", near).outcome == "vacuous"
+    assert judged("thm4.1", [*runs, *narrow]).outcome == "holds"
+
+
+def test_a_bound_above_the_loss_of_a_net_of_the_ball_is_no_certificate():
+    runs = [
+        replace(r, result=replace(r.result, certified=0.6)) for r in CHECKS["convergence.thm4.1"].satisfied
+    ]
+    with pytest.raises(Undecided, match="smaller robust loss"):
+        judged("thm4.1", runs)
+
+
+@pytest.mark.parametrize("item", ["thm4.1", "thm5.1", "thm5.1.attacks", "cor5.1"])
+def test_a_worst_attack_that_is_none_fails(item):
+    runs = CHECKS[f"convergence.{item}"].satisfied
+    weak = [replace(run, result=replace(run.result, attack_shortfall=0.01)) for run in runs]
+    assert judged(item, weak).outcome == "fails"
+
+
+def test_lemmas_are_judged_inside_their_regime_where_there_is_one():
+    runs = CHECKS["convergence.lemA.5"].satisfied
+    outside = [replace(run, config=replace(run.config, R=4.0)) for run in runs]
+    wrong = [replace(run, result=replace(run.result, gradient=float(run.config.m))) for run in outside]
+    assert judged("lemA.5", [*runs, *wrong]).outcome == "holds"
+    assert judged("lemA.5", wrong).outcome == "fails"
+    assert unmet("lemA.5", outside[0].config) == ["R/sqrt(m) <= 1/(log m)^3"]
+
+
+def test_narrow_layers_are_no_limit():
+    runs = CHECKS["convergence.eq10.tight"].satisfied
+    narrow = [replace(run, config=replace(run.config, m=100)) for run in runs]
+    with pytest.raises(Undecided):
+        judged("eq10.tight", narrow)
 
 
 def test_a_target_that_the_start_meets_is_vacuous():
@@ -73,9 +121,9 @@ def test_a_lower_bound_above_a_loss_that_was_found_is_no_certificate():
 
 
 def test_the_curvature_of_the_net_is_subtracted_from_the_linearised_bound():
-    finding = judged("thm5.1", examples((EXAMPLE, MEASURED)))
+    run = examples((EXAMPLE, MEASURED))[0]
     slack = SLOPE_LIPSCHITZ["smoothed_relu"] * EXAMPLE.R**2 / (2 * math.sqrt(EXAMPLE.m))
-    assert finding.measured == pytest.approx(MEASURED.best_loss - (MEASURED.reference_bound - slack))
+    assert certified_optimum(run) == pytest.approx(MEASURED.reference_bound - slack)
 
 
 def test_limits_above_the_gap_of_the_start_do_not_count():

@@ -12,24 +12,38 @@ from karat.core.smoothings import SmoothedRelu
 from karat.lab.execute import execute
 from karat.nets import init
 from karat.papers.convergence.bounds import curvature_constant, regret_gap
-from karat.papers.convergence.experiments import kernel, patterns, random_features, shattering, two_layer
+from karat.papers.convergence.experiments import (
+    kernel,
+    radius,
+    random_features,
+    shattering,
+    start,
+    two_layer,
+    wide,
+)
 from karat.papers.convergence.experiments.activations import SLOPE_LIPSCHITZ
 from karat.papers.convergence.experiments.built import build
 from karat.papers.convergence.experiments.deep import THM41
 from karat.papers.convergence.experiments.descent import WIDTH
 from karat.papers.convergence.experiments.kernel import KernelConfig
 from karat.papers.convergence.experiments.lattice import cap_lattice, lattice_spacing
-from karat.papers.convergence.experiments.patterns import PatternsConfig
+from karat.papers.convergence.experiments.perturbations import Watched
+from karat.papers.convergence.experiments.radius import RadiusConfig
 from karat.papers.convergence.experiments.random_features import FeaturesConfig
 from karat.papers.convergence.experiments.reference import allowed_points, frobenius_displacement
 from karat.papers.convergence.experiments.sets import PseudoHuber, draw_centres, draw_sets, ring_centres
+from karat.papers.convergence.experiments.start import StartConfig
 from karat.papers.convergence.experiments.two_layer import TwoLayerConfig
 from karat.papers.convergence.experiments.vs_lazy import BASE, VS_LAZY
+from karat.papers.convergence.experiments.wide import WideConfig
 from karat.probes.kernel_interpolation import interpolant
+from karat.reductions.wide import Problem, reduce
 from karat.study.experiment import cells
 from karat.study.registry import EXPERIMENTS
 from karat.study.run import read_runs
+from karat.training import frobenius_ball
 from karat.training.displacements import hilbert_ball
+from karat.training.surrogate import SurrogateDescent, worst
 
 
 @pytest.mark.slow
@@ -157,16 +171,67 @@ def test_a_certified_supremum_covers_points_that_nobody_looked_at():
     assert result.supremum <= result.certified_supremum
 
 
-def test_the_worst_patterns_cost_no_more_than_the_ball_allows():
-    config = PatternsConfig(m=1000, R=2.0)
-    z = (
-        torch.randn(1000, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
-        .square()
-        .sort()
-        .values
+def test_a_wide_run_stays_in_its_ball_and_above_its_certificate():
+    config = WideConfig(m=300, n=3, d=3, K=4, tol=0.4, step=2.0, steps=9)
+    result = wide.run(config, torch.Generator().manual_seed(0))
+    assert len(result.losses) == 9
+    assert result.certified <= result.reference <= result.target_loss + 0.05
+    assert result.certified <= result.smallest_robust <= min(result.start_loss, *result.losses)
+    assert result.attack_shortfall == 0
+    assert result.moved <= config.R * (1 + 1e-9)
+    assert result.pattern_change <= result.ball_pattern_change
+    assert result.gradient_change <= result.ball_gradient_change
+    assert result.non_convexity <= result.ball_non_convexity
+    assert result.regret_excess <= result.ball_non_convexity
+
+
+def test_a_wide_run_is_one_of_the_deep_net():
+    """The start of a reduced run, taken to all of W_1, trains to the same losses with `Deep`."""
+    g, m, loss = torch.Generator().manual_seed(0), 60, PseudoHuber()
+    sets = draw_sets(3, 3, 0.2, 4, g)
+    net = init.deep_gaussian(3, m, 1, generator=g)
+    rule = SurrogateDescent(
+        lr=2 / m, trainable=("W1",), loss=loss, projection=frobenius_ball(net, m**-0.5, ("W1",))
     )
-    flipped = round(1000 * patterns.run(config, torch.Generator().manual_seed(0)).share)
-    assert float(z[:flipped].sum()) <= 4.0 < float(z[: flipped + 1].sum())
+    _, full = rule.run(net, sets, worst(loss), steps=12)
+    state = reduce(Problem(rule, net, sets, lambda seen: Watched(worst(loss))))
+    _, reduced = state.descent.run(state.net, state.sets, state.pick, steps=12)
+    assert reduced == pytest.approx(full, abs=1e-12)
+    assert state.pick.shortfall == pytest.approx(0, abs=1e-15)
+    assert state.pick.robust == pytest.approx(full, abs=1e-12)
+
+
+def test_the_smallest_ball_with_a_robust_net_is_enclosed():
+    config = RadiusConfig(m=64, n=3, d=3, K=3, tol=0.2)
+    result = radius.run(config, torch.Generator().manual_seed(0))
+    assert 0 < result.insufficient < result.sufficient
+    # A target that every start meets needs no ball, and a smaller target a larger one.
+    assert (
+        radius.run(replace(config, tol=0.5), torch.Generator().manual_seed(0)).sufficient == radius.RADII[0]
+    )
+    harder = radius.run(replace(config, tol=0.1), torch.Generator().manual_seed(0))
+    assert harder.insufficient > result.insufficient
+    assert harder.sufficient > result.sufficient
+
+
+def test_a_sample_passed_off_as_the_worst_point_falls_short():
+    config = WideConfig(m=100, n=3, d=3, K=4, steps=3, strongest="sample")
+    assert wide.run(config, torch.Generator().manual_seed(0)).attack_shortfall > 1e-3
+
+
+def test_norms_of_a_start_are_those_of_its_matrices():
+    net = init.deep_gaussian(3, 20, 2, generator=torch.Generator().manual_seed(0))
+    result = start.run(StartConfig(m=20, depth=2, d=3), torch.Generator().manual_seed(0))
+    norms = [float(torch.linalg.svdvals(W)[0]) for W in net.layers]
+    assert result.hidden_norm == pytest.approx(max(norms))
+    assert result.input_norm == pytest.approx(float(torch.linalg.svdvals(net.A)[0]))
+    x = torch.nn.functional.normalize(torch.ones(1, 3, dtype=torch.float64))
+    z, states = net.hidden(x)
+    gradient = net.a @ torch.diag((z[1][0] > 0).double()) @ net.layers[1]
+    products = start._products(net, x)
+    assert products[0] == pytest.approx(float(gradient.norm()))
+    # <product, x^(0)> is the output, so that it is no longer than their lengths allow.
+    assert abs(float(net(x))) <= products[1] * float(states[0].norm()) + 1e-12
 
 
 def test_steps_with_the_wrong_sign_never_come_below_the_start():
@@ -204,7 +269,9 @@ def test_allowed_points_lie_on_the_sphere_within_their_caps():
         ("convergence.thm5.1", {"tau": 2.5}, "`tau` of `{}` must be a finite number >= 0 and <= 2"),
         ("convergence.thm5.1", {"m": 33}, "`m` of `{}` must be even, for neurons come in pairs; got 33."),
         ("convergence.thm5.1", {"n": 1}, "`n` of `{}` must be a whole number >= 2, got 1."),
-        ("convergence.thm4.1", {"depth": 0}, "`depth` of `{}` must be a whole number >= 1, got 0."),
+        ("convergence.wide", {"m": 3}, "`m` of `{}` must be at least d = 4, got 3."),
+        ("convergence.radius", {"activation": "relu"}, "`activation` of `{}` must have a Lipschitz slope"),
+        ("convergence.deep", {"depth": 0}, "`depth` of `{}` must be a whole number >= 1, got 0."),
         ("convergence.kernel", {"d": 2}, "`d` of `{}` must be a whole number >= 3, got 2."),
         ("convergence.built", {"p_fail": 1.0}, "`p_fail` of `{}` must be a finite number > 0 and < 1"),
         ("convergence.shattering", {"share": 0.0}, "`share` of `{}` must be a finite number <= 2 and > 0"),

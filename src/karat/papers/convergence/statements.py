@@ -30,12 +30,35 @@ def3.4.largest | Def 3.4 | 104 | upper
 thm4.1 | Thm 4.1 | 134 | upper
   Projected gradient descent in the per-layer ball of radius R/sqrt(m), m >= R^9 depth^16/tol^7, lr ~ tol/(m
   depth^2), reaches min_t L_A(W_t) <= min over the ball of L_* + tol for any attack A.
-  uses: convergence.lemA.2, convergence.lemA.4, convergence.eq10
+  uses: convergence.thm4.1.regret, convergence.thm4.1.distance, convergence.lemA.5, convergence.lemA.6
 thm4.1.stronger | Thm 4.1 | 140 | qualitative
   The stronger the attack algorithm is during training, the stronger the guaranteed surrogate loss becomes.
   uses: convergence.thm5.1
 thm4.1.radius | Thm 4.1 | 142 | existence
   The greater R is, the less L_*(W_*) is.
+thm4.1.deep | Thm 4.1 | 134 | upper
+  Nets of one to three hidden layers far below the theorem's width come within tol of the best linearised
+  robust loss of their ball as well.
+  origin: karat
+  uses: convergence.thm4.1
+thm4.1.regret | Thm 4.1 | 496 | upper
+  Regret recursion of projected training: |W_{t+1} - W_*|^2 <= |W_t - W_*|^2 + 2 lr (L_*(W_*) - L_A(W_t)) +
+  2 lr N + lr^2 |grad L_A|^2, N the non-convexity of the ball.
+  uses: convergence.lemA.6
+thm4.1.distance | Thm 4.1 | 517 | upper
+  W_* lies within R/sqrt(m) of the start, d_0^2 <= R^2/m, so that R^2/(m tol lr) steps suffice.
+thm4.1.distance.repaired | Thm 4.1 | 517 | upper
+  W_* lies within sqrt(depth) R/sqrt(m) of the start, d_0^2 <= depth R^2/m, so that the proof needs depth
+  R^2/(m tol lr) steps, depth^3 R^2/tol^2 at the rate tol/(m depth^2).
+  origin: karat
+  supersedes: convergence.thm4.1.distance
+lemA.1 | Lem A.1 | 359 | upper
+  At the start |A| = O(1), every |W_h| = O(1) and |a| = O(sqrt(m)): by the theorem that the proof quotes
+  |A| <= sqrt(2) (1 + sqrt(d/m)) + t sqrt(2/m), |W_h| <= 2 sqrt(2) + t sqrt(2/m) and |a| <= sqrt(m) + 1 + t,
+  each with probability at least 1 - 2 exp(-t^2/2).
+lemA.3 | Lem A.3 | 367 | upper
+  At the start |a^T D_H W_H ... D_h W_h| = O(sqrt(m depth)) at a unit input.
+  uses: convergence.lemA.1
 lemA.2 | Lem A.2 | 363 | tight
   At the start every layer x^(h) and every preactivation has length in [2/3, 4/3] for a unit input, with A
   from N(0, 2/m) as printed.
@@ -50,6 +73,28 @@ lemA.4 | Lem A.4 | 379 | tight
 eq10 | Eq 10 | 413 | upper
   At most O(depth (R/sqrt(m))^(2/3)) of the activation signs change within the ball, so m^(-1/3) in the width.
   uses: convergence.lemA.4
+eq10.tight | Eq 10 | 413 | tight
+  With one hidden layer the worst weights of the ball change the share (3/pi)^(1/3) (R/sqrt(m))^(2/3) of the
+  signs as m grows: neither exponent of the print can be improved.
+  origin: karat
+  uses: convergence.eq10
+lemA.5 | Lem A.5 | 397 | upper
+  Within the ball the gradient of the output in W_h changes by O((R/sqrt(m))^(1/3) depth^2 sqrt(m log m)).
+  uses: convergence.lemA.1, convergence.lemA.3, convergence.eq10
+lemA.5.tight | Lem A.5 | 397 | tight
+  With one hidden layer the worst weights of the ball change the gradient by (192/pi^2)^(1/6) (R m)^(1/3) as m
+  grows: without the root of log m, and with no better exponent.
+  origin: karat
+  uses: convergence.lemA.5
+lemA.6 | Lem A.6 | 458 | upper
+  Between any two nets of the ball the loss lies above its tangent less O(R^(4/3) m^(-1/6) depth^(5/2)
+  sqrt(log m)): it is nearly convex.
+  uses: convergence.lemA.5
+lemA.6.tight | Lem A.6 | 458 | tight
+  With one hidden layer the worst two nets of the ball miss convexity by (4/pi)^(1/3) 3^(1/6) (1 + sqrt(3)/2)
+  R^(4/3) m^(-1/6) as m grows.
+  origin: karat
+  uses: convergence.lemA.6
 thm5.1 | Thm 5.1 | 180 | upper
   Two-layer nets with a smooth activation and m >= R^4/tol^2 reach the same bound with lr ~ tol and
   sqrt(m)/lr steps, without a projection.
@@ -83,6 +128,10 @@ thm5.2 | Thm 5.2 | 208 | existence
   For m >= R^4/tol^2 a net with robust training loss L_* <= tol lies within R of the initialisation, R
   depending on data, perturbation set and tol only.
   uses: convergence.asm5.2, convergence.propC.1, convergence.thm5.2.built
+thm5.2.radius | Thm 5.2 | 208 | upper
+  The smallest ball around the start that holds a net of robust loss tol does not grow with the width.
+  origin: karat
+  uses: convergence.thm5.2
 cor5.1 | Cor 5.1 | 214 | existence
   Adversarial training with lr ~ tol for R^2/(tol lr) steps on m >= R^4/tol^2 neurons reaches min_t L_A <=
   tol.

@@ -5,8 +5,8 @@ from dataclasses import replace
 from itertools import pairwise
 
 from karat.papers.convergence.checks.two_layer_runs import GAP, START_LOSS
+from karat.papers.convergence.experiments.perturbations import AttackName
 from karat.papers.convergence.experiments.transfer import OTHERS, TRANSFER, TransferConfig, TransferResult
-from karat.papers.convergence.experiments.two_layer import AttackName
 from karat.study.check import Check
 from karat.study.control import Control
 from karat.study.finding import Finding

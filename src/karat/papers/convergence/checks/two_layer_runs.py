@@ -57,6 +57,7 @@ MEASURED = TwoLayerResult(
     final_gap=0.01,
     best_loss=0.21,
     robust_loss=0.21,
+    attack_shortfall=0.0,
     frobenius=1.0,
     rows=0.1,
     pattern_change=0.1,

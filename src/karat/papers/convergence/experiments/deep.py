@@ -45,6 +45,7 @@ class DeepConfig:
         tau: radius of the caps, as a chord.
         K: allowed points per sample, itself counted.
         input_variance: entries of A have this variance over m; 2 in print.
+        target_radius: control: :math:`W_*` is sought in a ball of so many times the radius.
         shift: how Lemma A.4 answers a shift of the input, "none" leaves :math:`W_1` as it is.
     """
 
@@ -60,6 +61,7 @@ class DeepConfig:
     tau: CapRadius = 0.25
     K: Count = 8
     input_variance: Positive = 2.0
+    target_radius: Positive = 1.0
     shift: Literal["rank-one", "none"] = "rank-one"
 
     @property
@@ -105,6 +107,8 @@ class DeepResult:
         wide_bar_high: the largest.
         shift_layers: largest relative difference of a layer of the two nets of Lemma A.4.
         shift_length: :math:`\|\tilde W_1 - W_1\|_F / \|x - x'\|`.
+        target_distance: :math:`m \, d_0^2 / R^2`, with :math:`d_0` the length of the best linearised
+            displacement over all layers.
     """
 
     reference: float
@@ -124,6 +128,7 @@ class DeepResult:
     wide_bar_high: float
     shift_layers: float
     shift_length: float
+    target_distance: float
 
 
 def run(config: DeepConfig, generator: torch.Generator) -> DeepResult:
@@ -135,7 +140,7 @@ def run(config: DeepConfig, generator: torch.Generator) -> DeepResult:
     start = _draw_net(config, config.m, generator)
     points, y = allowed_points(sets)
     radius = config.R / math.sqrt(config.m)
-    optimum = best_robust_loss(start, sets, layer_ball(start, points, y), radius)
+    optimum = best_robust_loss(start, sets, layer_ball(start, points, y), config.target_radius * radius)
     net, losses = _train(config, start, sets, generator)
     best_so_far = torch.tensor(losses).cummin(dim=0).values
     observed = [step for step in OBSERVED_STEPS if step < config.steps] + [config.steps]
@@ -163,6 +168,7 @@ def run(config: DeepConfig, generator: torch.Generator) -> DeepResult:
         wide_bar_high=bar_lengths.high,
         shift_layers=layers,
         shift_length=moved,
+        target_distance=float((optimum.D / radius).square().sum()),
     )
 
 
@@ -230,7 +236,7 @@ def work(config: DeepConfig) -> float:
 BASE = DeepConfig(m=128, depth=2)
 
 THM41 = Experiment(
-    name="convergence.thm4.1",
+    name="convergence.deep",
     title="Does projected adversarial training of a deep ReLU net reach the best robust loss of its ball?",
     paper="convergence",
     presets={
@@ -243,8 +249,8 @@ THM41 = Experiment(
         "quick": Preset(
             config=replace(BASE, steps=600),
             grid={"m": (32, 64, 128), "depth": (1, 2, 3)},
-            seeds=3,
-            cell_seconds=0.4,
+            seeds=6,
+            cell_seconds=0.25,
         ),
         "full": Preset(
             config=replace(BASE, n=10, K=12, steps=3000),

@@ -10,13 +10,16 @@ Near the start a net is almost linear in its weights. The linearised net has a c
 whose minimum is enclosed between the loss of a displacement that was found and a certified lower bound.
 """
 
+from dataclasses import dataclass
+
 import torch
 from torch import Tensor
 
+from karat.core.losses import Loss
 from karat.nets import TwoLayer
 from karat.nets.deep import Deep
 from karat.papers.convergence.experiments.sets import PseudoHuber
-from karat.training.displacements import Displacements, HilbertBall
+from karat.training.displacements import Displacements, HilbertBall, kink_slack_unequal
 from karat.training.linearised import LinearisedProblem, Optimum
 from karat.training.surrogate import Sets
 
@@ -46,14 +49,62 @@ def best_robust_loss(net: TwoLayer | Deep, sets: Sets, space: Displacements, rad
     Reading: the paper's reference is a minimum over nets, which is no convex problem; that of the linearised
         net stands in for it. A net may do slightly better than its linearisation.
     """
-    n, K, _ = sets.x.shape
     x, y = allowed_points(sets)
-    problem = LinearisedProblem(
-        space=space,
-        margin=y * net(x),
-        sample=torch.arange(n).repeat_interleave(K),
-        loss=PseudoHuber(),
-    )
+    return _solve(sets, space, y * net(x), PseudoHuber(), radius)
+
+
+@dataclass(frozen=True, eq=False)
+class Slackened:
+    r"""The smallest loss of a margin that is only known up to a slack: convex in the middle of its interval.
+
+    .. math:: \min_{-\text{down} \le e \le \text{up}} \ell(u + e)
+
+    Args:
+        up: (N,) by which each margin may be larger.
+        down: (N,) by which it may be smaller.
+    """
+
+    up: Tensor
+    down: Tensor
+
+    def nearest(self, margin: Tensor) -> Tensor:
+        """The number of each interval that is nearest to 1, where the loss is 0.
+
+        Args:
+            margin: (N,) margins.
+        """
+        return 1 - (1 - margin - self.up).clamp_min(0) + (margin - 1 - self.down).clamp_min(0)
+
+    def __call__(self, margin: Tensor) -> Tensor:
+        """Loss of every margin."""
+        return PseudoHuber()(self.nearest(margin))
+
+    def derivative(self, margin: Tensor) -> Tensor:
+        """Derivative in the margin, 0 where the interval holds 1."""
+        return PseudoHuber().derivative(self.nearest(margin))
+
+
+def certified_robust_loss(net: TwoLayer, sets: Sets, space: HilbertBall, radius: float) -> float:
+    """Return a bound below the robust loss of every net of the Frobenius ball, not of linearised ones only.
+
+    Margins of a ReLU net differ from those of its linearisation by the slack of its kinks at most, to either
+    side, and the smallest loss within that slack is convex again.
+
+    Args:
+        net: the start, with the ReLU.
+        sets: the allowed points of every sample.
+        space: displacements of the start as `allowed_points(sets)` see them.
+        radius: of the ball.
+    """
+    x, y = allowed_points(sets)
+    slack = Slackened(*(kink_slack_unequal(net, x, sign * y, radius) for sign in (1, -1)))
+    return max(0.0, _solve(sets, space, y * net(x), slack, radius).bound)
+
+
+def _solve(sets: Sets, space: Displacements, margin: Tensor, loss: Loss, radius: float) -> Optimum:
+    n, K, _ = sets.x.shape
+    sample = torch.arange(n).repeat_interleave(K)
+    problem = LinearisedProblem(space=space, margin=margin, sample=sample, loss=loss)
     return problem.solve(radius, steps=800, sharpness=200.0)
 
 

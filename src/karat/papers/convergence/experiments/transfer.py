@@ -10,8 +10,9 @@ from torch import Tensor
 
 from karat.core.ranges import Count, Pairs, Positive, settings
 from karat.nets import TwoLayer
+from karat.papers.convergence.experiments.perturbations import AttackName, perturbation
 from karat.papers.convergence.experiments.sets import CapRadius, PseudoHuber, draw_sets
-from karat.papers.convergence.experiments.two_layer import AttackName, TwoLayerConfig, draw_net, perturbation
+from karat.papers.convergence.experiments.two_layer import TwoLayerConfig, draw_net
 from karat.study.experiment import Experiment, Preset
 from karat.training.surrogate import Pick, Sets, SurrogateDescent
 

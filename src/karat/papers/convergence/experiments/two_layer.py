@@ -11,6 +11,13 @@ from torch import Tensor
 from karat.core.ranges import Count, Pairs, Positive, settings
 from karat.nets import TwoLayer, init
 from karat.papers.convergence.experiments.activations import ActivationName, activation_of
+from karat.papers.convergence.experiments.perturbations import (
+    AttackName,
+    Strongest,
+    Watched,
+    perturbation,
+    robust_loss,
+)
 from karat.papers.convergence.experiments.reference import (
     allowed_points,
     best_robust_loss,
@@ -22,9 +29,7 @@ from karat.study.result import Undefined
 from karat.training import FrobeniusBall
 from karat.training.displacements import hilbert_ball
 from karat.training.linearised import Optimum
-from karat.training.surrogate import Pick, Sets, SurrogateDescent, hashed, identity, one_step, random, worst
-
-AttackName = Literal["worst", "one_step", "identity", "random", "hashed"]
+from karat.training.surrogate import Sets, SurrogateDescent
 
 OBSERVED_STEPS = (10, 30, 100, 300, 1000, 3000)
 """Numbers of steps at which the gap is noted, as far as training goes."""
@@ -40,6 +45,7 @@ class TwoLayerConfig:
         R: radius of the Frobenius ball of the reference (and of the projection).
         projected: project to that ball after every step.
         attack: the perturbation function.
+        strongest: control: what "worst" stands for.
         n: samples.
         d: input dimension.
         tau: radius of the caps, as a chord.
@@ -57,6 +63,7 @@ class TwoLayerConfig:
     R: Positive
     projected: bool = False
     attack: AttackName = "worst"
+    strongest: Strongest = "argmax"
     n: Annotated[int, Ge(2)] = 10
     d: Annotated[int, Ge(2)] = 6
     tau: CapRadius = 0.25
@@ -83,6 +90,7 @@ class TwoLayerResult:
         final_gap: the same after all steps.
         best_loss: :math:`\min_t L_A(W_t)`.
         robust_loss: :math:`L_*` of the last net.
+        attack_shortfall: largest :math:`L_*(W_t) - L_A(W_t)` on the way.
         frobenius: :math:`\|W - W_0\|_F` of the last net.
         rows: largest movement of a row.
         pattern_change: share of neurons whose sign at the samples has changed.
@@ -100,6 +108,7 @@ class TwoLayerResult:
     final_gap: float
     best_loss: float
     robust_loss: float
+    attack_shortfall: float
     frobenius: float
     rows: float
     pattern_change: float
@@ -146,8 +155,7 @@ def run(config: TwoLayerConfig, generator: torch.Generator) -> TwoLayerResult:
     sets = draw_sets(config.n, config.d, config.tau, config.K, generator, data=config.data)
     start = draw_net(config, generator)
     optimum, target = best_nearby(start, sets, config.R)
-    loss = PseudoHuber()
-    target_loss = float(loss(sets.margins(target)).amax(dim=1).mean())
+    target_loss = robust_loss(sets.margins(target))
     trace = RegretTrace(start, target, target_loss, config)
     descent = SurrogateDescent(
         lr=config.lr,
@@ -155,7 +163,7 @@ def run(config: TwoLayerConfig, generator: torch.Generator) -> TwoLayerResult:
         projection=FrobeniusBall({"W": start.W}, config.R) if config.projected else None,
     )
     # The perturbation function sees every allowed point at every step; whatever it picks, the theorem holds.
-    pick = perturbation(config, sets, generator)
+    pick = Watched(perturbation(config, sets, generator))
     net, losses = descent.run(start, sets, pick, steps=config.steps, observe=trace)
     best_so_far = torch.tensor(losses).cummin(dim=0).values
     observed = [step for step in OBSERVED_STEPS if step <= config.steps]
@@ -168,7 +176,8 @@ def run(config: TwoLayerConfig, generator: torch.Generator) -> TwoLayerResult:
         gap=[float(best_so_far[step - 1]) - optimum.bound for step in observed],
         final_gap=float(best_so_far[-1]) - optimum.bound,
         best_loss=float(best_so_far[-1]),
-        robust_loss=float(loss(sets.margins(net)).amax(dim=1).mean()),
+        robust_loss=robust_loss(sets.margins(net)),
+        attack_shortfall=pick.shortfall,
         frobenius=frobenius_movement(net, start),
         rows=row_movement(net, start),
         pattern_change=pattern_change(net, start, sets.x[:, 0]),
@@ -201,26 +210,6 @@ def draw_net(config: TwoLayerConfig, generator: torch.Generator) -> TwoLayer:
         length = torch.linalg.vector_norm(net.W, dim=1, keepdim=True)
         net = net.replace(W=net.W * (math.sqrt(config.d) / length))
     return net
-
-
-def perturbation(config: TwoLayerConfig, sets: Sets, generator: torch.Generator) -> Pick:
-    """Return the perturbation function of the config.
-
-    Args:
-        config: names it.
-        sets: the allowed points, among which the one-step attack chooses.
-        generator: of the random one.
-
-    Ref: convergence, Def 3.2
-    """
-    functions: dict[AttackName, Pick] = {
-        "worst": worst(PseudoHuber()),
-        "one_step": one_step(sets),
-        "identity": identity,
-        "random": random(generator),
-        "hashed": hashed,
-    }
-    return functions[config.attack]
 
 
 def best_nearby(net: TwoLayer, sets: Sets, R: float) -> tuple[Optimum, TwoLayer]:
@@ -280,8 +269,8 @@ class RegretTrace:
         if 3 not in self.exits:
             self.loss_before_exit = min(self.loss_before_exit, loss)
         distance = float((net.W - self.target.W).square().sum())
-        # A projection moves the weights as well, which the recursion does not speak of.
-        if self._last is not None and not self.config.projected:
+        # A projection moves the weights as well, which the recursion does not speak of; at W_* it has no c.
+        if self._last is not None and self._last[0] > 0 and not self.config.projected:
             self.c = max(self.c, self._needed(distance, *self._last))
         self._last = (distance, loss, gradient)
 
