@@ -83,14 +83,40 @@ appC.2 | App C.2 | 748 | existence
   steps give min_t L_A <= tol on every data set whose caps of different labels are apart up to sign, antipodes
   of equal labels included.
   uses: convergence.thm5.1, convergence.lemC.3
-appC.2.apart | App C.2 | 748 | existence
-  The same with the data sets restricted to those without antipodes.
+  contradicts: convergence.parity.floor
+appC.2.repaired | App C.2 | 748 | existence
+  The same on every data set whose caps of different labels are apart, and whose caps of equal labels are
+  apart from each other's mirror images: antipodes of different labels are included, of equal ones excluded.
   origin: karat
+  uses: convergence.fn14.repaired
   supersedes: convergence.appC.2
 lemC.3 | Lem C.3 | 744 | existence
   The kernel's space of the quadratic ReLU holds every smooth even function, so every even degree.
-fn14 | Fn 14 | 697 | qualitative
+fn14 | Fn 14 | 718 | qualitative
   The kernel of the quadratic ReLU contains only even functions beyond low degrees.
+fn14.repaired | Fn 14 | 718 | qualitative
+  The kernel of the quadratic ReLU contains the degrees 0 and 2 and every odd degree, and no other.
+  origin: karat
+  supersedes: convergence.fn14, convergence.lemC.3
+rem5.1 | Rem 5.1 | 218 | existence
+  For a large class of activations, here the ReLU and its smoothings, the kernel is universal, so that
+  Assumption 5.2 is true on all compatible data.
+  contradicts: convergence.parity
+rem5.1.repaired | Rem 5.1 | 218 | existence
+  Their kernels' spaces hold for every tol a function that is within tol of the labels where caps of
+  different labels are apart up to sign.
+  origin: karat
+  supersedes: convergence.rem5.1
+parity | Fn 14 | 718 | tight
+  Of a two-layer net without biases, whatever its width and weights, the even part is a quadratic form if the
+  activation is the quadratic ReLU, and the odd part is linear if it is the ReLU, a smoothed ReLU, softplus or
+  smooth leaky ReLU.
+  origin: karat
+parity.floor | Cor C.1 | 748 | lower
+  So antipodes of equal labels cost every quadratic-ReLU net, and antipodes of opposite labels every net of
+  the ReLU family, at least the smallest loss of a form with d (d + 1)/2 or d coefficients, at every width.
+  origin: karat
+  uses: convergence.parity
 thm6.1 | Thm 6.1 | 252 | lower
   A class that robustly interpolates any n points more than 2 tau apart has VC dimension >= floor(n/2) d (it
   shatters floor(n/2) clusters of d points).

@@ -1,10 +1,8 @@
 """Checks of training two-layer nets: gaps to the best robust loss nearby, and small losses."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import replace
 
-from karat.core.extended import ratio
 from karat.papers.convergence.bounds import corollary_steps, two_layer_steps, two_layer_width
 from karat.papers.convergence.checks.two_layer_runs import (
     EXAMPLE,
@@ -15,12 +13,12 @@ from karat.papers.convergence.checks.two_layer_runs import (
     assumptions,
     certified_optimum,
 )
-from karat.papers.convergence.experiments.descent import COR51, QUADRATIC, THM51
+from karat.papers.convergence.experiments.descent import COR51, THM51
 from karat.papers.convergence.experiments.two_layer import TwoLayerConfig
 from karat.study.check import Check
 from karat.study.control import Control
 from karat.study.finding import LOSS, Finding
-from karat.study.hypothesis import Condition, at_least, at_most, is_so
+from karat.study.hypothesis import Condition, at_least, at_most
 from karat.study.judging import Undecided, all_of, bound, noted, vacuous_if
 from karat.study.run import examples, grouped
 
@@ -48,22 +46,6 @@ def _corollary(config: TwoLayerConfig) -> list[Condition]:
 def _holds_a_robust_net(run: TwoLayerRun) -> list[Condition]:
     """The radius must be one whose ball holds a robust net, on this data set."""
     return [at_most("B(R) holds a net with L_* <= tol", run.result.target_loss, run.config.tol)]
-
-
-def _quadratic(config: TwoLayerConfig) -> list[Condition]:
-    """Hypotheses of Corollary C.1, hidden constants read as 1."""
-    width = ratio(math.log(1 / config.tol), config.tol ** (config.d + 1))
-    return [
-        at_least("m >= tol^-(d+1) log(1/tol)", config.m, width),
-        at_most("lr <= tol", config.lr, config.tol),
-        at_least("steps >= sqrt(m)/lr", config.steps, two_layer_steps(config.m, config.lr)),
-        is_so("phi = ReLU^2, rows on the sphere", (config.activation, config.rows) == _QUADRATIC_NET),
-        is_so("Asm C.1: caps of different labels are apart up to sign", config.data != "caps"),
-        *assumptions(config),
-    ]
-
-
-_QUADRATIC_NET = ("quadratic_relu", "sphere")
 
 
 def _reached(runs: Sequence[TwoLayerRun]) -> Finding:
@@ -107,29 +89,6 @@ def _small_loss(runs: Sequence[TwoLayerRun]) -> Finding:
     return vacuous_if(tol >= START_LOSS, f"the zero function has the loss {START_LOSS:.3f}.", finding)
 
 
-def _apart(runs: Sequence[TwoLayerRun]) -> Finding:
-    """Corollary C.1 on data sets without antipodes."""
-    return _small_loss([run for run in runs if run.config.data != "ring"])
-
-
-def _every_data_set(runs: Sequence[TwoLayerRun]) -> Finding:
-    """Corollary C.1 as printed: on every data set that its assumption allows."""
-    by_data = grouped(runs, lambda run: run.config.data)
-    findings = {data: _small_loss(cells) for data, cells in by_data.items()}
-    if not findings:
-        raise Undecided("no run was found")
-    listed = ", ".join(f"{data} {finding}" for data, finding in findings.items())
-    notes = [f"min_t L_A by data: {listed}."]
-    if "ring" in by_data:
-        smallest = min(run.result.best_loss for run in by_data["ring"])
-        notes.append(
-            "On the ring of antipodes relu(z)^2 + relu(-z)^2 = z^2 makes the even part of every such net a "
-            "quadratic form, to which the labels are orthogonal: at no width is a loss below "
-            f"{START_LOSS:.4f}, that of the zero function. The smallest of all runs there is {smallest:.4f}."
-        )
-    return noted(all_of(*findings.values()), *notes)
-
-
 NO_TRAINING = Control(
     name="no training",
     removes="training",
@@ -137,19 +96,10 @@ NO_TRAINING = Control(
     cheap={"attack": "worst"},
     why="the only loss on the way is that of the start, whose gap exceeds the target",
 )
-UPHILL = Control(
-    name="wrong sign",
-    removes="sign",
-    settings={"direction": "up"},
-    cheap={"data": "apart", "n": 6, "m": 256, "steps": 1000},
-    why="steps up the loss never come below that of the start",
-)
 
 _WORST = replace(EXAMPLE, attack="worst")
 _RANDOM = replace(EXAMPLE, attack="random")
 _FAR = replace(MEASURED, best_loss=0.4)
-_CAPS = replace(EXAMPLE, data="apart", activation="quadratic_relu", rows="sphere")
-_RING = replace(_CAPS, data="ring", n=8)
 
 READING = (
     "L_*(W_*) is a minimum over nets; below it lies the certified minimum of the linearised problem less C "
@@ -191,29 +141,5 @@ CHECKS = (
         reading="R is a radius whose ball holds a net of robust loss tol, seen on every data set; hidden "
         "constants read as 1.",
         headline=True,
-    ),
-    Check(
-        claim_id="convergence.appC.2",
-        experiment=QUADRATIC,
-        evaluate=_every_data_set,
-        conditions=_quadratic,
-        satisfied=examples(
-            (_CAPS, replace(MEASURED, best_loss=0.05)), (_RING, replace(MEASURED, best_loss=0.05))
-        ),
-        violated=examples((_CAPS, replace(MEASURED, best_loss=0.05)), (_RING, MEASURED)),
-        controls=(UPHILL,),
-        reading="As printed: the assumption forbids caps of different labels that meet up to sign, not "
-        "antipodes with equal labels. Hidden constants read as 1.",
-        headline=True,
-    ),
-    Check(
-        claim_id="convergence.appC.2.apart",
-        experiment=QUADRATIC,
-        evaluate=_apart,
-        conditions=_quadratic,
-        satisfied=examples((_CAPS, replace(MEASURED, best_loss=0.05))),
-        violated=examples((_CAPS, MEASURED)),
-        controls=(UPHILL,),
-        reading="Data sets without antipodes. Hidden constants read as 1.",
     ),
 )

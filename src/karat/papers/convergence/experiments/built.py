@@ -14,9 +14,8 @@ from karat.core.smoothings import SmoothedRelu
 from karat.nets import TwoLayer, init
 from karat.papers.convergence.bounds import built_error_bound, finite_sum_bound
 from karat.papers.convergence.experiments.activations import smoothed_relu_lipschitz
-from karat.papers.convergence.experiments.kernel import cap_points
 from karat.papers.convergence.experiments.lattice import cap_lattice
-from karat.papers.convergence.experiments.sets import CapRadius, PseudoHuber, draw_centres
+from karat.papers.convergence.experiments.sets import CapRadius, PseudoHuber, cap_points, draw_centres
 from karat.probes.kernel_interpolation import KernelFunction, interpolant
 from karat.probes.movement import frobenius_movement, row_movement
 from karat.study.experiment import Experiment, Preset
