@@ -121,6 +121,14 @@ thm6.1 | Thm 6.1 | 252 | lower
   A class that robustly interpolates any n points more than 2 tau apart has VC dimension >= floor(n/2) d (it
   shatters floor(n/2) clusters of d points).
   uses: convergence.appD.constant
+  supersedes: convergence.thm6.1.ceil
+thm6.1.ceil | App D | 754 | lower
+  The same with ceil(n/2) d points, as the proof opens, so for a single point too.
+thm6.1.tight | Thm 6.1 | 252 | tight
+  Halfspaces interpolate any two points more than 2 tau apart robustly, and have VC dimension d + 1: at n = 2
+  the bound floor(n/2) d is one less.
+  origin: karat
+  uses: convergence.thm6.1
 appD.constant | App D | 766 | existence
   Every labelling of a cluster is separated by balls of radius tau when its offset is below tau max(1/gamma_1,
   ..., 1): the printed maximum, read literally.

@@ -235,7 +235,7 @@ PARITY = Experiment(
             points=tuple(
                 {**kind, "m": m}
                 for kinds, widths in (
-                    (_kinds("quadratic_relu", "smooth_leaky_relu"), (64, 512, 4096)),
+                    (_kinds("quadratic_relu", "smooth_leaky_relu"), (64, 512, 2048)),
                     (_kinds("relu", "smoothed_relu", "softplus"), (512,)),
                 )
                 for kind in kinds
