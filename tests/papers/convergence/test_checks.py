@@ -8,6 +8,7 @@ import pytest
 from karat.papers.convergence.bounds import regret_gap
 from karat.papers.convergence.checks.two_layer_runs import EXAMPLE, MEASURED, START_LOSS
 from karat.papers.convergence.experiments.activations import SLOPE_LIPSCHITZ
+from karat.papers.convergence.experiments.antipodes import AntipodesConfig
 from karat.papers.convergence.experiments.deep import DeepConfig
 from karat.study.hypothesis import conditions_at
 from karat.study.judging import Undecided
@@ -37,7 +38,6 @@ def unmet(item, config):
         ("thm5.1", {"projected": True}, ["no projection"]),
         ("cor5.1", {}, []),
         ("cor5.1", {"steps": 399}, ["steps >= R^2/(tol lr)"]),
-        ("appC.2", {"activation": "quadratic_relu", "rows": "sphere", "data": "ring", "n": 8, "d": 2}, ["m"]),
         ("thm5.1.gap", {"activation": "quadratic_relu"}, ["Asm 5.3: |phi'| <= 1"]),
     ],
 )
@@ -101,16 +101,60 @@ def test_a_bound_above_the_function_itself_is_vacuous():
     assert judged("propC.1", wide).outcome == "vacuous"
 
 
+def test_draws_without_a_certificate_do_not_count_as_within_the_bound():
+    runs = CHECKS["convergence.propC.1"].satisfied
+    bare = [replace(run, result=replace(run.result, features_certified=[math.inf] * 20)) for run in runs]
+    assert judged("propC.1", bare).outcome == "fails"
+    elsewhere = [replace(run, config=replace(run.config, d=10)) for run in bare]
+    with pytest.raises(Undecided, match="covered"):
+        judged("propC.1", elsewhere)
+
+
 def test_a_radius_that_grows_with_the_width_fails_the_existence():
     runs = CHECKS["convergence.thm5.2"].satisfied
     growing = [replace(run, result=replace(run.result, frobenius=run.config.m**0.5)) for run in runs]
     assert judged("thm5.2", growing).outcome == "fails"
 
 
-def test_a_supremum_without_a_certificate_stays_open():
+def test_a_net_outside_the_radius_of_the_proof_fails_the_existence():
+    runs = CHECKS["convergence.thm5.2"].satisfied
+    far = [replace(run, result=replace(run.result, frobenius=40.0)) for run in runs]
+    assert judged("thm5.2", far).outcome == "fails"
+
+
+def test_a_supremum_whose_certificate_is_too_large_stays_open():
     runs = CHECKS["convergence.asm5.2"].satisfied
-    bare = [replace(run, result=replace(run.result, certified_supremum=None)) for run in runs]
-    assert judged("asm5.2", bare).outcome == "inconclusive"
+    loose = [replace(run, result=replace(run.result, certified_supremum=0.3)) for run in runs]
+    assert judged("asm5.2", loose).outcome == "inconclusive"
+
+
+def test_the_printed_corollary_fails_by_a_floor_alone():
+    """Whatever training reaches: a floor above tol refutes, losses above tol at six seeds need not."""
+    runs = CHECKS["convergence.appC.2"].satisfied
+    floors = [replace(run, result=replace(run.result, floor=0.3)) for run in runs]
+    finding = judged("appC.2", floors)
+    assert finding.outcome == "fails"
+    assert finding.measured == 0.3
+
+
+@pytest.mark.parametrize(
+    ("item", "settings", "names"),
+    [
+        ("appC.2", {}, []),
+        ("appC.2", {"data": "ring", "n": 8}, []),
+        ("appC.2", {"data": "ring", "n": 6}, ["Asm C.1"]),
+        ("appC.2", {"data": "opposite"}, ["Asm C.1"]),
+        ("appC.2", {"m": 1004}, ["m >= tol^-(d+1)"]),
+        ("appC.2", {"steps": 317}, ["steps >= sqrt(m)/lr"]),
+        ("appC.2", {"lift": True}, ["phi = ReLU^2"]),
+        ("appC.2.repaired", {"data": "opposite"}, []),
+        ("appC.2.repaired", {"data": "ring", "n": 8}, ["caps of different labels"]),
+    ],
+)
+def test_hypotheses_of_the_quadratic_corollary(item, settings, names):
+    seen = unmet(item, replace(AntipodesConfig(m=1006), **settings))
+    assert len(seen) == len(names)
+    assert all(name.startswith(start) for name, start in zip(seen, names, strict=True))
 
 
 def test_too_few_draws_decide_nothing_about_the_closed_form():

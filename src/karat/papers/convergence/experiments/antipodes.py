@@ -206,7 +206,7 @@ QUADRATIC = Experiment(
 
 # One point per cap: without an attack the floor is the loss that training can reach.
 _PAIRS = AntipodesConfig(m=512, n=16, tau=0.15, K=1, lr=0.2, steps=1500)
-_SMOOTH = ("smoothed_relu", "softplus", "smooth_leaky_relu")
+_SMOOTH: tuple[ActivationName, ...] = ("smoothed_relu", "softplus", "smooth_leaky_relu")
 
 
 def _kinds(*activations: ActivationName) -> tuple[dict[str, Any], ...]:

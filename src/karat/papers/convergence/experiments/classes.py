@@ -56,7 +56,7 @@ class ClassesResult:
 
 
 def run(config: ClassesConfig, generator: torch.Generator) -> ClassesResult:
-    r"""Interpolate random point sets more than :math:`2 \tau` apart on all balls, and bracket the VC dimension.
+    r"""Interpolate random points more than :math:`2 \tau` apart on all balls, and bracket the VC dimension.
 
     A point set of d + 2 points has weights :math:`\lambda` with :math:`\sum \lambda_i = 0` and
     :math:`\sum \lambda_i x_i = 0`; no halfspace gives its points the signs of :math:`\lambda`, for
