@@ -100,7 +100,7 @@ fn14.repaired | Fn 14 | 718 | qualitative
   supersedes: convergence.fn14, convergence.lemC.3
 rem5.1 | Rem 5.1 | 218 | existence
   For a large class of activations, here the ReLU and its smoothings, the kernel is universal, so that
-  Assumption 5.2 is true on all compatible data.
+  Assumption 5.2 is met on all compatible data.
   contradicts: convergence.parity
 rem5.1.repaired | Rem 5.1 | 218 | existence
   Their kernels' spaces hold for every tol a function that is within tol of the labels where caps of

@@ -39,7 +39,7 @@ def draw_training(runs: Sequence[AntipodesRun]) -> list[Picture]:
     if floors:
         ax.axhline(max(floors), color=INK, linewidth=1.0, linestyle=":", label="floor at every width")
     ax.axhline(config.tol, color=INK, linewidth=1.0, linestyle="--", label="tol")
-    ax.set_ylim(bottom=0)
+    ax.set_ylim(0, 1.08 * ax.get_ylim()[1])
     finish(ax, x="step", y=r"$\min_t L_A(W_t)$", legend=False)
     ax.legend(frameon=False, fontsize=8, loc="lower left")
     caption = (

@@ -8,8 +8,9 @@ from matplotlib.axes import Axes
 from karat.papers.convergence.checks.built import BuiltRun, FeaturesRun
 from karat.papers.convergence.experiments.built import BUILT
 from karat.papers.convergence.experiments.random_features import FEATURES
+from karat.papers.convergence.figures.each_seed import draw_each_seed
 from karat.study.drawing.picture import Drawing, Picture
-from karat.study.drawing.series import draw_series, plain_ticks, seeds_note
+from karat.study.drawing.series import plain_ticks, round_ticks
 from karat.study.drawing.style import INK, PALETTE, finish, new_figure
 from karat.study.run import by_setting, pivot
 
@@ -31,7 +32,7 @@ def draw_features(runs: Sequence[FeaturesRun]) -> list[Picture]:
     names = [f"d = {cells[0].config.d}\nm = {cells[0].config.m}" for cells in settings]
     ax.set_xticks(range(len(names)), names)
     low, high = ax.get_ylim()
-    ax.set_ylim(low, high * (high / low) ** 0.55)
+    ax.set_ylim(low, high * (high / low) ** 0.4)
     finish(ax, x="", y="uniform distance from g", legend=False)
     ax.legend(frameon=False, fontsize=8, loc="upper left", ncol=2)
     caption = (
@@ -82,17 +83,29 @@ def draw_built(runs: Sequence[BuiltRun]) -> list[Picture]:
     figure, (left, right) = new_figure(2, width=4.0, height=3.0)
     m, on_grid = pivot(runs, _width, lambda run: run.result.robust_loss)
     _, certified = pivot(runs, _width, lambda run: run.result.certified_loss)
-    draw_series(left, m, on_grid, "on a grid", color=PALETTE[0])
-    draw_series(left, m, certified, "certified over the caps", color=PALETTE[1], marker="s")
+    draw_each_seed(left, m, on_grid, "on a grid", color=PALETTE[0])
+    draw_each_seed(left, m, certified, "certified over the caps", color=PALETTE[1], line="--", marker="s")
     left.axhline(config.tol, color=INK, linestyle=":", linewidth=1.1, label="tol")
-    left.set_ylim(bottom=0)
+    left.set_ylim(0, 1.3 * left.get_ylim()[1])
     _, radius = pivot(runs, _width, lambda run: run.result.frobenius)
     _, largest = pivot(runs, _width, lambda run: run.result.random_feature_norm)
     _, kernel = pivot(runs, _width, lambda run: run.result.kernel_norm)
-    draw_series(right, m, largest, r"$|g|_{RF}$, radius of the proof", color=PALETTE[2], marker="^")
-    draw_series(right, m, radius, r"$\|W - W_0\|$", color=PALETTE[0])
-    draw_series(right, m, kernel, "norm of g in the kernel's space", color=PALETTE[1], marker="s")
-    right.set_ylim(0, 1.45 * right.get_ylim()[1])
+    right.set_yscale("log")
+    draw_each_seed(right, m, largest, r"$|g|_{RF}$, radius of the proof", color=PALETTE[2], marker="^")
+    draw_each_seed(right, m, radius, r"$\|W - W_0\|$", color=PALETTE[0])
+    draw_each_seed(
+        right,
+        m,
+        kernel,
+        "norm of g in the kernel's space",
+        color=PALETTE[1],
+        line="--",
+        marker="s",
+        fill=False,
+    )
+    low, high = right.get_ylim()
+    right.set_ylim(low, high * (high / low) ** 0.45)
+    round_ticks(right)
     for ax in (left, right):
         ax.set_xscale("log")
         plain_ticks(ax, sorted({run.config.m for run in runs}))
@@ -104,7 +117,7 @@ def draw_built(runs: Sequence[BuiltRun]) -> list[Picture]:
     caption = (
         f"The network of the proof with corrected signs and factors, d = {config.d}. At m = {m[-1]:g} "
         f"bound (19) on its distance from a function with values near -1 and 1 is {bound:.2g}. "
-        f"{seeds_note(runs)}"
+        f"One line per data set."
     )
     return [Picture("The robust net of the proof, built", caption, figure)]
 

@@ -11,8 +11,9 @@ from karat.papers.convergence.checks.kernel import KernelRun
 from karat.papers.convergence.checks.robust_function import RobustRun
 from karat.papers.convergence.experiments.kernel import KERNEL
 from karat.papers.convergence.experiments.robust_function import ROBUST
+from karat.papers.convergence.figures.each_seed import draw_each_seed
 from karat.study.drawing.picture import Drawing, Picture
-from karat.study.drawing.series import draw_series, plain_ticks, round_ticks, seeds_note
+from karat.study.drawing.series import plain_ticks, round_ticks
 from karat.study.drawing.style import PALETTE, finish, new_figure
 from karat.study.run import grouped, pivot
 
@@ -39,7 +40,7 @@ def draw_degrees(runs: Sequence[KernelRun]) -> list[Picture]:
         _draw_weights(ax, cells[0].result.degrees, activation.replace("_", " "), index)
     ax.set_ylim(1e-9, 5)
     finish(ax, x="degree", y="eigenvalue")
-    ax.legend(frameon=False, fontsize=8, loc="center right", bbox_to_anchor=(1.0, 0.42))
+    ax.legend(frameon=False, fontsize=8, loc="upper right")
     caption = (
         f"Eigenvalues of tangent kernels on the sphere of R^{d}. Crosses at the bottom: degrees whose "
         "eigenvalue is zero up to rounding, and whose functions the kernel does not hold."
@@ -85,7 +86,7 @@ def draw_norms(runs: Sequence[RobustRun]) -> list[Picture]:
     settings = ", ".join(f"{_AXES[name]} {value:g}" for name, value in base.items())
     caption = (
         "Functions of the smoothed ReLU's tangent kernel that stay within tol of the labels on "
-        f"{apart[0].config.n} caps; one setting is varied at a time from {settings}. {seeds_note(apart)}"
+        f"{apart[0].config.n} caps; one setting is varied at a time from {settings}. One line per data set."
     )
     return [Picture("The norm of robust functions", caption, figure)]
 
@@ -98,8 +99,8 @@ def _draw_bracket(ax: Axes, cells: Sequence[RobustRun], name: str) -> None:
 
     x, high = pivot(cells, key, _certified_norm)
     _, low = pivot(cells, key, lambda run: run.result.norm_bound)
-    draw_series(ax, x, high, "certified function", color=PALETTE[0])
-    draw_series(ax, x, low, "lower bound", color=PALETTE[1], line="--", marker="s", fill=False)
+    draw_each_seed(ax, x, high, "certified function", color=PALETTE[0], marker=".")
+    draw_each_seed(ax, x, low, "lower bound", color=PALETTE[1], line="--", marker="s", fill=False)
     plain_ticks(ax, list(x))
 
 
