@@ -128,6 +128,23 @@ def test_a_supremum_whose_certificate_is_too_large_stays_open():
     assert judged("asm5.2", loose).outcome == "inconclusive"
 
 
+@pytest.mark.parametrize(
+    ("item", "broken"),
+    [
+        ("asm5.2", {"certified_supremum": 0.1}),
+        ("propC.1", {"features_certified": [0.0] * 20}),
+        ("thm5.2.built", {"net_certified": [0.0] * 20}),
+        ("parity.floor", {"floor": 0.41}),
+    ],
+)
+def test_certificates_below_what_a_search_finds_decide_nothing(item, broken):
+    runs = [
+        replace(run, result=replace(run.result, **broken)) for run in CHECKS[f"convergence.{item}"].satisfied
+    ]
+    with pytest.raises(Undecided, match="certif|below all"):
+        judged(item, runs)
+
+
 def test_the_printed_corollary_fails_by_a_floor_alone():
     """Whatever training reaches: a floor above tol refutes, losses above tol at six seeds need not."""
     runs = CHECKS["convergence.appC.2"].satisfied

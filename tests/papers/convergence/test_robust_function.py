@@ -7,9 +7,16 @@ import torch
 
 from karat.core.cap import Cap
 from karat.core.smoothings import SmoothedRelu
-from karat.core.tangent_kernel import gram, profile_of, smoothed_relu_profile
-from karat.papers.convergence.experiments import classes, random_features, robust_function
+from karat.core.tangent_kernel import gram, profile_of, quadratic_relu_profile, smoothed_relu_profile
+from karat.papers.convergence.bounds import quadratic_features as quadratic_features_bound
+from karat.papers.convergence.experiments import (
+    classes,
+    quadratic_features,
+    random_features,
+    robust_function,
+)
 from karat.papers.convergence.experiments.classes import ClassesConfig
+from karat.papers.convergence.experiments.quadratic_features import QuadraticFeaturesConfig
 from karat.papers.convergence.experiments.random_features import FeaturesConfig, finite_sum
 from karat.papers.convergence.experiments.robust_function import RobustConfig, fourth_derivative
 from karat.papers.convergence.experiments.sets import cap_points, draw_centres
@@ -157,3 +164,37 @@ def test_constants_have_vc_dimension_one():
     result = classes.run(ClassesConfig(family="constants", d=9), generator())
     assert (result.n, result.robust, result.shattered, result.unshattered) == (1, 1.0, 1, 2)
     assert classes.run(ClassesConfig(family="one constant", d=9), generator()).robust == 0.5
+
+
+def test_fitted_sums_are_the_sums_that_the_theorem_speaks_of():
+    """With explicit coefficients the sum is the same, and the certificate covers other points."""
+    config = QuadraticFeaturesConfig(tol=0.6, fitted=60, rings=24)
+    result = quadratic_features.run(config, generator())
+    g = generator()
+    M = result.features
+    W, x, points = (quadratic_features._sphere(count, g) for count in (M, 60, 4))
+    W = W * math.sqrt(3)
+    h, slope = quadratic_features._target(config, points, g)
+    features = ((x @ W.T).clamp_min(0).unsqueeze(2) * x.unsqueeze(1)).reshape(60, -1)
+    gram = features @ features.T
+    lifted = gram + quadratic_features.RIDGE * gram.diagonal().mean() * torch.eye(60, dtype=gram.dtype)
+    c = (features.T @ torch.linalg.solve(lifted, h(x))).reshape(M, 3)
+    fresh = unit(2000, 3, g)
+    error = ((fresh @ W.T).clamp_min(0) * (fresh @ c.T)).sum(dim=1) - h(fresh)
+    assert result.weight == pytest.approx(M * float(c.square().sum()), rel=1e-6)
+    assert float(error.abs().max()) <= result.certified
+    assert h.norm == pytest.approx(1.0)
+    along = h.gradient(fresh) - (h.gradient(fresh) * fresh).sum(dim=1, keepdim=True) * fresh
+    assert float(torch.linalg.vector_norm(along, dim=1).max()) <= slope
+
+
+def test_the_slope_of_the_quadratic_profile_at_one_is_four():
+    u = torch.tensor([1 - 1e-6, 1.0], dtype=torch.float64)
+    low, high = quadratic_relu_profile(u).tolist()
+    assert (high - low) / 1e-6 == pytest.approx(4.0, rel=1e-2)
+
+
+def test_quadratic_features_grow_with_the_dimension():
+    assert quadratic_features_bound(0.5, 3, 0.05) == pytest.approx(16 * math.log(320))
+    assert quadratic_features_bound(0.5, 4, 0.05) == pytest.approx(32 * math.log(640))
+    assert quadratic_features_bound(1.0, 4, 1.0) == 1.0

@@ -82,14 +82,18 @@ appC.2 | App C.2 | 748 | existence
   With the quadratic ReLU on the sphere of radius sqrt(d), width ~ tol^-(d+1) log(1/tol) and sqrt(m)/lr
   steps give min_t L_A <= tol on every data set whose caps of different labels are apart up to sign, antipodes
   of equal labels included.
-  uses: convergence.thm5.1, convergence.lemC.3
+  uses: convergence.thm5.1, convergence.thmC.1, convergence.lemC.3
   contradicts: convergence.parity.floor
 appC.2.repaired | App C.2 | 748 | existence
   The same on every data set whose caps of different labels are apart, and whose caps of equal labels are
   apart from each other's mirror images: antipodes of different labels are included, of equal ones excluded.
   origin: karat
-  uses: convergence.fn14.repaired
+  uses: convergence.thmC.1, convergence.fn14.repaired
   supersedes: convergence.appC.2
+thmC.1 | Thm C.1 | 698 | upper
+  M ~ tol^-(d+1) log(tol^-(d+1)/p_fail) random features of the quadratic ReLU, rows on the sphere of radius
+  sqrt(d), hold for a Lipschitz h of the kernel's space a sum with sup |h - h_M| <= tol and M sum |c_r|^2
+  bounded.
 lemC.3 | Lem C.3 | 744 | existence
   The kernel's space of the quadratic ReLU holds every smooth even function, so every even degree.
 fn14 | Fn 14 | 718 | qualitative

@@ -126,6 +126,8 @@ def _floor(runs: Sequence[AntipodesRun]) -> Finding:
     obstructed = [run for run in runs if run.result.floor > 0]
     if not obstructed:
         raise Undecided("no run has labels that the nets cannot have")
+    if any(run.result.floor > run.result.form_loss + 1e-9 for run in obstructed):
+        raise Undecided("a form has a smaller loss than the floor that should lie below all")
     ratios = [run.result.best_loss / run.result.floor for run in obstructed]
     floors = [run.result.floor for run in obstructed]
     gap = max((run.result.form_loss - run.result.floor) / run.result.floor for run in obstructed)

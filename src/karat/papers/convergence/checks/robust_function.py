@@ -48,6 +48,8 @@ def _within(runs: Sequence[RobustRun]) -> Finding:
     """A certified supremum is exact on its data set; without a certificate only the search speaks."""
     if not runs:
         raise Undecided("no run was found")
+    if any(run.result.supremum > run.result.certified_supremum + 1e-9 for run in runs):
+        raise Undecided("a search strays farther than is certified")
 
     def over_tol(same: Sequence[RobustRun]) -> Finding:
         tol = same[0].config.tol

@@ -114,6 +114,15 @@ def run(config: AntipodesConfig, generator: torch.Generator) -> AntipodesResult:
     )
 
 
+def work(config: AntipodesConfig) -> float:
+    """Neurons times allowed points times steps.
+
+    Args:
+        config: of a run.
+    """
+    return float(config.m) * config.n * config.K * config.steps
+
+
 def lifted(x: Tensor) -> Tensor:
     r"""Return :math:`[x, 1]/\sqrt{2}`, again of length 1: on this half of the sphere none are antipodal.
 
@@ -192,7 +201,7 @@ QUADRATIC = Experiment(
             config=_QUADRATIC,
             points=({"data": "apart"}, {"data": "opposite", "n": 8}, {"data": "ring", "n": 8}),
             seeds=6,
-            cell_seconds=0.5,
+            cell_seconds=0.65,
         ),
         "full": Preset(
             config=replace(_QUADRATIC, m=23_026, tol=0.1, K=40, lr=0.05, steps=10_000),
@@ -202,6 +211,7 @@ QUADRATIC = Experiment(
         ),
     },
     run=run,
+    work=work,
 )
 
 # One point per cap: without an attack the floor is the loss that training can reach.
@@ -242,7 +252,7 @@ PARITY = Experiment(
                 for m in widths
             ),
             seeds=3,
-            cell_seconds=0.5,
+            cell_seconds=0.35,
         ),
         "full": Preset(
             config=replace(_PAIRS, steps=10_000),
@@ -257,4 +267,5 @@ PARITY = Experiment(
         ),
     },
     run=run,
+    work=work,
 )

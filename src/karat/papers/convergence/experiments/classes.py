@@ -140,7 +140,7 @@ CLASSES = Experiment(
             config=ClassesConfig(family="constants", d=2),
             grid={"family": ("constants", "halfspaces"), "d": (2, 4, 8, 16, 32)},
             seeds=3,
-            cell_seconds=0.05,
+            cell_seconds=0.01,
         ),
         "full": Preset(
             config=ClassesConfig(family="constants", d=2, sets=2000),

@@ -97,7 +97,7 @@ KERNEL = Experiment(
             config=_BASE,
             grid={"activation": ("relu", "smoothed_relu", "quadratic_relu")},
             seeds=6,
-            cell_seconds=0.1,
+            cell_seconds=0.02,
         ),
         "full": Preset(
             config=replace(_BASE, draws=1_000_000),

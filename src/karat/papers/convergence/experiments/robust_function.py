@@ -206,7 +206,7 @@ ROBUST = Experiment(
             config=_BASE,
             points=_axes((0.05, 0.1, 0.2, 0.4), (0.025, 0.1, 0.15), (6, 12, 24)),
             seeds=5,
-            cell_seconds=0.3,
+            cell_seconds=0.1,
         ),
         "full": Preset(
             config=replace(_BASE, rings=48, n=6),
