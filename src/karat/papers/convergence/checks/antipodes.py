@@ -29,7 +29,7 @@ from karat.study.judging import (
     noted,
     vacuous_if,
 )
-from karat.study.run import Run, examples, grouped
+from karat.study.run import Run, by_setting, examples
 
 AntipodesRun = Run[AntipodesConfig, AntipodesResult]
 
@@ -78,9 +78,11 @@ def _reached(runs: Sequence[AntipodesRun]) -> Finding:
     def small(same: Sequence[AntipodesRun]) -> Finding:
         return bound([run.result.best_loss for run in same], "at most", same[0].config.tol, LOSS)
 
-    by_data = grouped(runs, lambda run: run.config.data)
-    listed = ", ".join(f"{data} {small(cells)}" for data, cells in by_data.items())
-    finding = noted(every_setting(runs, small), f"min_t L_A by data: {listed}.")
+    words = []
+    for cells in by_setting(runs):
+        config = cells[0].config
+        words.append(f"{config.data}, tol {config.tol:g}, m {config.m}: {small(cells)}")
+    finding = noted(every_setting(runs, small), f"min_t L_A: {'; '.join(words)}.")
     tol = max(run.config.tol for run in runs)
     return vacuous_if(tol >= START_LOSS, f"the zero function has the loss {START_LOSS:.3f}.", finding)
 
@@ -90,15 +92,18 @@ def _printed(runs: Sequence[AntipodesRun]) -> Finding:
     allowed = [run for run in runs if run.config.data != "opposite"]
     if not allowed:
         raise Undecided("no run has data that the assumption allows")
-    tol = allowed[0].config.tol
-    floors = exact_bound([run.result.floor for run in allowed], "at most", tol, LOSS, CERTIFICATE)
+    tol = max(allowed, key=lambda run: run.result.floor / run.config.tol).config.tol
+    same_tol = [run.result.floor for run in allowed if run.config.tol == tol]
+    floors = exact_bound(same_tol, "at most", tol, LOSS, CERTIFICATE)
     excess = [run.result.best_loss - run.result.floor for run in allowed if run.result.floor > 0]
     note = (
         f"No net of any width has a loss below its floor; training ends within {max(excess):.0e} of it."
         if excess
         else ""
     )
-    return noted(all_of(floors, _reached(allowed)), note)
+    # Above a floor that exceeds tol no training can help.
+    free = [run for run in allowed if run.result.floor <= run.config.tol]
+    return noted(all_of(floors, _reached(free)) if free else floors, note)
 
 
 def _repaired(runs: Sequence[AntipodesRun]) -> Finding:

@@ -74,7 +74,7 @@ class AntipodesResult:
             width; 0 where the labels of antipodes allow everything.
         distance_floor: the same for the largest distance from a label.
         form_loss: of the best form found on the centres, which the floor approaches.
-        best_loss: :math:`\min_t L_A(W_t)` under the strongest perturbation function.
+        best_loss: :math:`\min_t L_*(W_t)`, the loss under the strongest perturbation function.
         observed: numbers of steps.
         losses: smallest loss within so many steps.
         parity_error: largest distance of the part that should be a form from it, over the size of the net,
@@ -99,8 +99,15 @@ def run(config: AntipodesConfig, generator: torch.Generator) -> AntipodesResult:
     floor, distance_floor, form_loss = _floors(config, sets)
     seen = Sets(lifted(sets.x), sets.y) if config.lift else sets
     descent = SurrogateDescent(lr=config.lr, loss=STEERED[config.direction]())
-    pick = worst(PseudoHuber())
-    _, losses = descent.run(_start(config, generator), seen, pick, steps=config.steps)
+    loss, losses = PseudoHuber(), []
+    strongest = worst(loss)
+
+    def pick(net: TwoLayer, margins: Tensor, step: int) -> Tensor:
+        # The robust loss itself is noted, whatever the attack picks.
+        losses.append(float(loss(margins).amax(dim=1).mean()))
+        return strongest(net, margins, step)
+
+    descent.run(_start(config, generator), seen, pick, steps=config.steps)
     best_so_far = torch.tensor(losses).cummin(dim=0).values
     observed = sorted({round(config.steps ** (k / (OBSERVED - 1))) for k in range(OBSERVED)})
     return AntipodesResult(
@@ -199,7 +206,13 @@ QUADRATIC = Experiment(
         ),
         "quick": Preset(
             config=_QUADRATIC,
-            points=({"data": "apart"}, {"data": "opposite", "n": 8}, {"data": "ring", "n": 8}),
+            # Other targets at the corollary's own widths.
+            points=(
+                {"data": "apart"},
+                *({"data": "apart", "tol": tol, "m": m} for tol, m in ((0.3, 150), (0.25, 356))),
+                {"data": "opposite", "n": 8},
+                {"data": "ring", "n": 8},
+            ),
             seeds=6,
             cell_seconds=0.65,
         ),

@@ -27,11 +27,12 @@ def draw_training(runs: Sequence[AntipodesRun]) -> list[Picture]:
     """
     if not runs:
         return []
-    config = runs[0].config
+    config = max((run.config for run in runs), key=lambda config: config.m)
+    widest = [run for run in runs if run.config.m == config.m]
     figure, (ax,) = new_figure(1, width=5.6, height=3.4)
     ax.set_xscale("log")
     floors = []
-    for index, (data, cells) in enumerate(grouped(runs, lambda run: run.config.data).items()):
+    for index, (data, cells) in enumerate(grouped(widest, lambda run: run.config.data).items()):
         steps = np.array(cells[0].result.observed)
         table = np.array([run.result.losses for run in cells])
         draw_series(ax, steps, table, _DATA.get(data, data), color=PALETTE[index], marker="")
@@ -44,7 +45,8 @@ def draw_training(runs: Sequence[AntipodesRun]) -> list[Picture]:
     ax.legend(frameon=False, fontsize=8, loc="lower left")
     caption = (
         f"Adversarial training of quadratic-ReLU nets of width {config.m} in R^{config.d}. Dotted: "
-        f"certified lower bound on the loss of every such net without biases on the ring. {seeds_note(runs)}"
+        "certified lower bound on the loss of every such net without biases on the ring. "
+        f"{seeds_note(widest)}"
     )
     return [Picture("Quadratic ReLU and antipodes", caption, figure)]
 
