@@ -15,7 +15,9 @@ from karat.papers.convergence.experiments import (
     random_features,
     robust_function,
 )
+from karat.papers.convergence.experiments.built import build
 from karat.papers.convergence.experiments.classes import ClassesConfig
+from karat.papers.convergence.experiments.lattice import cap_lattice, lattice_spacing
 from karat.papers.convergence.experiments.quadratic_features import QuadraticFeaturesConfig
 from karat.papers.convergence.experiments.random_features import FeaturesConfig, finite_sum
 from karat.papers.convergence.experiments.robust_function import RobustConfig, fourth_derivative
@@ -133,6 +135,7 @@ def test_certified_distances_cover_points_that_nobody_looked_at():
     x = unit(3000, 3, generator(7))
     seen = float((finite_sum(start.W[:100], c)(x)[0] - g(x)).abs().max())
     assert seen <= result.features_certified[0]
+    assert float((build(start, g)(x) - g(x)).abs().max()) <= result.net_certified[0]
     assert result.features_error[0] <= result.features_certified[0]
     assert result.net_error[0] <= result.net_certified[0]
     assert result.row_radius == pytest.approx(1.0, abs=0.01)
@@ -198,3 +201,26 @@ def test_quadratic_features_grow_with_the_dimension():
     assert quadratic_features_bound(0.5, 3, 0.05) == pytest.approx(16 * math.log(320))
     assert quadratic_features_bound(0.5, 4, 0.05) == pytest.approx(32 * math.log(640))
     assert quadratic_features_bound(1.0, 4, 1.0) == 1.0
+
+
+def test_every_point_of_the_sphere_is_near_the_lattice():
+    lattice = cap_lattice(torch.eye(1, 3, dtype=torch.float64)[0], 2.0, 12)
+    nearest = torch.cdist(unit(4000, 3, generator()), lattice).amin(dim=1)
+    assert float(nearest.max()) <= lattice_spacing(2.0, 12)
+
+
+def test_second_derivatives_along_geodesics_stay_below_their_bounds():
+    g = generator(6)
+    W, c = (torch.randn(1, 3, generator=g, dtype=torch.float64) for _ in range(2))
+    limit = random_features._bend(*(torch.linalg.vector_norm(rows, dim=1) for rows in (c, W)))
+    x, along = unit(4000, 3, g), unit(4000, 3, g)
+    along = along - (along * x).sum(dim=1, keepdim=True) * x
+    along = along / torch.linalg.vector_norm(along, dim=1, keepdim=True)
+    step = 1e-3
+    values = [finite_sum(W, c)(math.cos(t) * x + math.sin(t) * along)[0] for t in (-step, 0.0, step)]
+    second = (values[0] - 2 * values[1] + values[2]) / step**2
+    assert float(second.abs().max()) <= limit * (1 + 1e-3)
+    f = KernelFunction(SmoothedRelu(0.5), unit(5, 3, g), torch.randn(5, generator=g, dtype=torch.float64))
+    values = [f(math.cos(t) * x + math.sin(t) * along) for t in (-step, 0.0, step)]
+    second = (values[0] - 2 * values[1] + values[2]) / step**2
+    assert float(second.abs().max()) <= f.norm * math.sqrt(fourth_derivative(0.5)) * (1 + 1e-3)

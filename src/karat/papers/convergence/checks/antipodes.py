@@ -68,7 +68,7 @@ def _repaired_data(config: AntipodesConfig) -> list[Condition]:
     allowed = config.data in ("apart", "opposite") or (config.data == "ring" and config.n % 4 == 2)
     return [
         *_corollary(config),
-        is_so("caps of different labels, and of equal labels up to sign -1, are apart", allowed),
+        is_so("caps of different labels are apart, those of equal labels from mirror images", allowed),
     ]
 
 

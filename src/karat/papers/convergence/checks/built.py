@@ -4,13 +4,14 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from karat.papers.convergence.experiments.activations import SMOOTHING, smoothed_relu_lipschitz
 from karat.papers.convergence.experiments.built import BUILT, BuiltConfig, BuiltResult
 from karat.papers.convergence.experiments.random_features import FEATURES, FeaturesConfig, FeaturesResult
 from karat.study.check import Check
 from karat.study.control import Control
 from karat.study.curves import curves
 from karat.study.finding import LOSS, RATIO, Finding, Margin
-from karat.study.hypothesis import Condition, is_so, not_checkable
+from karat.study.hypothesis import Condition, at_most, is_so, not_checkable
 from karat.study.judging import (
     Undecided,
     all_of,
@@ -37,6 +38,17 @@ def _existence(config: BuiltConfig) -> list[Condition]:
         is_so("compatible caps on the unit sphere", True),
         not_checkable("Asm 5.2", "a robust function for every tol; asm5.2 looks at some"),
         not_checkable("m >= C R^4/tol^2", "C is hidden; a net found at a smaller width exists there, too"),
+    ]
+
+
+def _smooth(config: FeaturesConfig) -> list[Condition]:
+    """Hypotheses of Proposition C.1 and equation (19)."""
+    C = smoothed_relu_lipschitz(SMOOTHING)
+    return [
+        at_most("Asm 5.1: phi' is C-Lipschitz, C = 1", C, 1.0),
+        is_so("Asm 5.3: |phi'| <= C, C = 1", True),
+        is_so("g has a finite RF norm, here 1", True),
+        is_so("rows from N(0, I)", True),
     ]
 
 
@@ -193,6 +205,7 @@ CHECKS = (
         claim_id="convergence.thm5.2.built",
         experiment=FEATURES,
         evaluate=_net,
+        conditions=_smooth,
         satisfied=examples((_DRAWS, _FEATURES)),
         violated=examples((_DRAWS, replace(_FEATURES, net_error=_FAR, net_certified=_FAR))),
         controls=(
@@ -226,6 +239,7 @@ CHECKS = (
         claim_id="convergence.propC.1",
         experiment=FEATURES,
         evaluate=_finite_sum,
+        conditions=_smooth,
         satisfied=examples((_DRAWS, _FEATURES)),
         violated=examples((_DRAWS, replace(_FEATURES, features_error=_FAR, features_certified=_FAR))),
         controls=(
