@@ -122,16 +122,18 @@ def test_a_net_outside_the_radius_of_the_proof_fails_the_existence():
     assert judged("thm5.2", far).outcome == "fails"
 
 
-def test_a_supremum_whose_certificate_is_too_large_stays_open():
+def test_a_function_that_could_not_be_certified_refutes_nothing():
     runs = CHECKS["convergence.asm5.2"].satisfied
-    loose = [replace(run, result=replace(run.result, certified_supremum=0.3)) for run in runs]
-    assert judged("asm5.2", loose).outcome == "inconclusive"
+    loose = [replace(run, result=replace(run.result, supremum=0.3, certified_supremum=0.3)) for run in runs]
+    with pytest.raises(Undecided, match="certified"):
+        judged("asm5.2", loose)
 
 
 @pytest.mark.parametrize(
     ("item", "broken"),
     [
         ("asm5.2", {"certified_supremum": 0.1}),
+        ("asm5.2", {"norm_bound": 9.0}),
         ("propC.1", {"features_certified": [0.0] * 20}),
         ("thm5.2.built", {"net_certified": [0.0] * 20}),
         ("parity.floor", {"floor": 0.41}),

@@ -117,6 +117,13 @@ def test_the_smallest_norm_is_enclosed_and_falls_with_tol():
     assert all(r.certified_supremum <= tol for r, tol in zip(results, (0.1, 0.2, 0.4), strict=True))
 
 
+def test_no_function_comes_nearer_to_opposite_antipodes_than_the_floor():
+    config = RobustConfig(data="opposite", n=10, tau=0.02, rings=8)
+    result = robust_function.run(config, generator(1))
+    assert config.tol < result.distance_floor <= result.supremum <= result.certified_supremum
+    assert robust_function.run(RobustConfig(), generator()).distance_floor == 0.0
+
+
 def test_gradients_of_finite_sums_match_autograd():
     g = generator(2)
     W, c = (torch.randn(30, 3, generator=g, dtype=torch.float64) for _ in range(2))

@@ -13,6 +13,7 @@ from karat.core.ranges import Count, Positive, settings
 from karat.core.smoothings import SmoothedRelu
 from karat.papers.convergence.experiments.activations import SMOOTHING
 from karat.papers.convergence.experiments.lattice import cap_lattice, lattice_spacing
+from karat.papers.convergence.experiments.parity import certified_distance
 from karat.papers.convergence.experiments.sets import CapRadius, antipodal_centres, draw_centres
 from karat.papers.convergence.experiments.tube import Tube, smallest_in_tube
 from karat.probes.kernel_interpolation import KernelFunction
@@ -56,6 +57,8 @@ class RobustResult:
     Args:
         supremum: largest :math:`|f(x) - y|` found on the caps, for the function f of the upper bound.
         certified_supremum: bound on it over the whole caps.
+        distance_floor: certified lower bound on the supremum of every function of the space, from antipodes
+            of opposite labels; 0 without them.
         norm: of f: the smallest norm of a function within tol is at most this if f is certified.
         norm_bound: certified lower bound on the norm of every function of the space within tol.
         active: points that determine f.
@@ -63,6 +66,7 @@ class RobustResult:
 
     supremum: float
     certified_supremum: float
+    distance_floor: float
     norm: float
     norm_bound: float
     active: int
@@ -81,8 +85,11 @@ def run(config: RobustConfig, generator: torch.Generator) -> RobustResult:
 
     Ref: convergence, Asm 5.2
     """
+    distance_floor, half = 0.0, config.n // 2
     if config.data == "opposite":
         centres, y = antipodal_centres(config.n, config.d, config.tau, generator, opposite=True)
+        # The odd part of every function of the space is linear.
+        distance_floor = certified_distance(centres[:half], y[:half])
     else:
         centres, y = draw_centres(config.n, config.d, config.tau, generator, up_to_sign=True)
     below = _exchange(config, centres, y, config.tol, generator)
@@ -99,6 +106,7 @@ def run(config: RobustConfig, generator: torch.Generator) -> RobustResult:
     return RobustResult(
         supremum=supremum,
         certified_supremum=_certified_supremum(config, tube.function, centres, y, rings),
+        distance_floor=distance_floor,
         norm=tube.function.norm,
         norm_bound=below[0].norm_bound,
         active=int((tube.function.coefficients.abs() > 1e-9).sum()),
@@ -209,8 +217,8 @@ ROBUST = Experiment(
             cell_seconds=0.1,
         ),
         "full": Preset(
-            config=replace(_BASE, rings=48, n=6),
-            points=_axes((0.025, 0.05, 0.1, 0.2, 0.4), (0.0125, 0.025, 0.1, 0.15, 0.2), (4, 6, 12, 24, 48)),
+            config=replace(_BASE, rings=48),
+            points=_axes((0.05, 0.1, 0.2, 0.4), (0.0125, 0.025, 0.1), (4, 6, 12, 24, 48)),
             seeds=20,
             cell_seconds=5,
         ),
