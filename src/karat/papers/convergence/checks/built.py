@@ -158,7 +158,7 @@ _FEATURES = FeaturesResult(
 )
 _DRAWS = FeaturesConfig(m=1000, draws=20)
 _FAR = [0.4] * 20
-_ONE_CELL = {"m": 1000, "d": 3, "draws": 15}
+_ONE_CELL = {"m": 1000, "d": 3, "draws": 3}
 
 
 def _widths(result: BuiltResult) -> list[BuiltRun]:
