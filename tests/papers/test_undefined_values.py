@@ -42,7 +42,7 @@ def test_reasons_are_given_in_words(name):
 
 
 def test_an_infinite_loss_is_divergence():
-    record = run("convergence.appC.2", lr=1e6)
+    record = run("convergence.exit", lr=1e6, activation="quadratic_relu")
     assert record.status == "diverged"
     assert record.error == "`robust_loss` is inf."
 

@@ -30,6 +30,15 @@ class KernelFunction:
         """Values (n,) at unit vectors x (n, d)."""
         return gram(profile_of(self.activation), x, self.points) @ self.coefficients
 
+    def gradient(self, x: Tensor) -> Tensor:
+        """Gradient of the formula in x, (n, d), at unit vectors x; on the sphere its tangential part "
+        "counts."""
+        u = (x @ self.points.T).detach().requires_grad_()
+        with torch.enable_grad():
+            profile = profile_of(self.activation)(u.clamp(-1, 1)).sum()
+        (slope,) = torch.autograd.grad(profile, u)
+        return (slope * self.coefficients) @ self.points
+
     @property
     def norm(self) -> float:
         r"""Norm in the kernel's space, :math:`\sqrt{c^\top K c}`."""

@@ -13,6 +13,7 @@ from karat.papers.convergence.checks.two_layer_runs import (
     certified_optimum,
 )
 from karat.papers.convergence.experiments.activations import SLOPE_LIPSCHITZ
+from karat.papers.convergence.experiments.antipodes import AntipodesConfig
 from karat.papers.convergence.experiments.wide import WideConfig
 from karat.study.hypothesis import conditions_at
 from karat.study.judging import Undecided
@@ -48,7 +49,6 @@ PROVED = {"activation": "softplus", "steps": 461}
         ("thm5.1", {**PROVED, "projected": True}, ["no projection"]),
         ("cor5.1", {}, []),
         ("cor5.1", {"steps": 399}, ["steps >= R^2/(tol lr)"]),
-        ("appC.2", {"activation": "quadratic_relu", "rows": "sphere", "data": "ring", "n": 8, "d": 2}, ["m"]),
         ("thm5.1.gap", {"activation": "quadratic_relu"}, ["Asm 5.3: |phi'| <= 1"]),
     ],
 )
@@ -217,16 +217,79 @@ def test_a_bound_above_the_function_itself_is_vacuous():
     assert judged("propC.1", wide).outcome == "vacuous"
 
 
+def test_draws_without_a_certificate_do_not_count_as_within_the_bound():
+    runs = CHECKS["convergence.propC.1"].satisfied
+    bare = [replace(run, result=replace(run.result, features_certified=[math.inf] * 20)) for run in runs]
+    assert judged("propC.1", bare).outcome == "fails"
+    elsewhere = [replace(run, config=replace(run.config, d=10)) for run in bare]
+    with pytest.raises(Undecided, match="covered"):
+        judged("propC.1", elsewhere)
+
+
 def test_a_radius_that_grows_with_the_width_fails_the_existence():
     runs = CHECKS["convergence.thm5.2"].satisfied
     growing = [replace(run, result=replace(run.result, frobenius=run.config.m**0.5)) for run in runs]
     assert judged("thm5.2", growing).outcome == "fails"
 
 
-def test_a_supremum_without_a_certificate_stays_open():
+def test_a_net_outside_the_radius_of_the_proof_fails_the_existence():
+    runs = CHECKS["convergence.thm5.2"].satisfied
+    far = [replace(run, result=replace(run.result, frobenius=40.0)) for run in runs]
+    assert judged("thm5.2", far).outcome == "fails"
+
+
+def test_a_function_that_could_not_be_certified_refutes_nothing():
     runs = CHECKS["convergence.asm5.2"].satisfied
-    bare = [replace(run, result=replace(run.result, certified_supremum=None)) for run in runs]
-    assert judged("asm5.2", bare).outcome == "inconclusive"
+    loose = [replace(run, result=replace(run.result, supremum=0.3, certified_supremum=0.3)) for run in runs]
+    with pytest.raises(Undecided, match="certified"):
+        judged("asm5.2", loose)
+
+
+@pytest.mark.parametrize(
+    ("item", "broken"),
+    [
+        ("asm5.2", {"certified_supremum": 0.1}),
+        ("asm5.2", {"norm_bound": 9.0}),
+        ("propC.1", {"features_certified": [0.0] * 20}),
+        ("thm5.2.built", {"net_certified": [0.0] * 20}),
+        ("parity.floor", {"floor": 0.41}),
+    ],
+)
+def test_certificates_below_what_a_search_finds_decide_nothing(item, broken):
+    runs = [
+        replace(run, result=replace(run.result, **broken)) for run in CHECKS[f"convergence.{item}"].satisfied
+    ]
+    with pytest.raises(Undecided, match=r"certif|below all"):
+        judged(item, runs)
+
+
+def test_the_printed_corollary_fails_by_a_floor_alone():
+    """Whatever training reaches: a floor above tol refutes, losses above tol at six seeds need not."""
+    runs = CHECKS["convergence.appC.2"].satisfied
+    floors = [replace(run, result=replace(run.result, floor=0.3)) for run in runs]
+    finding = judged("appC.2", floors)
+    assert finding.outcome == "fails"
+    assert finding.measured == 0.3
+
+
+@pytest.mark.parametrize(
+    ("item", "settings", "names"),
+    [
+        ("appC.2", {}, []),
+        ("appC.2", {"data": "ring", "n": 8}, []),
+        ("appC.2", {"data": "ring", "n": 6}, ["Asm C.1"]),
+        ("appC.2", {"data": "opposite"}, ["Asm C.1"]),
+        ("appC.2", {"m": 1004}, ["m >= tol^-(d+1)"]),
+        ("appC.2", {"steps": 317}, ["steps >= sqrt(m)/lr"]),
+        ("appC.2", {"lift": True}, ["phi = ReLU^2"]),
+        ("appC.2.repaired", {"data": "opposite"}, []),
+        ("appC.2.repaired", {"data": "ring", "n": 8}, ["caps of different labels"]),
+    ],
+)
+def test_hypotheses_of_the_quadratic_corollary(item, settings, names):
+    seen = unmet(item, replace(AntipodesConfig(m=1006), **settings))
+    assert len(seen) == len(names)
+    assert all(name.startswith(start) for name, start in zip(seen, names, strict=True))
 
 
 def test_too_few_draws_decide_nothing_about_the_closed_form():

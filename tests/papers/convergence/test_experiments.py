@@ -6,16 +6,13 @@ from dataclasses import replace
 import pytest
 import torch
 
-from karat.core.activations import QuadraticRelu
 from karat.core.cap import Cap, require_compatible
 from karat.core.smoothings import SmoothedRelu
 from karat.lab.execute import execute
 from karat.nets import init
 from karat.papers.convergence.bounds import curvature_constant, regret_gap
 from karat.papers.convergence.experiments import (
-    kernel,
     radius,
-    random_features,
     shattering,
     start,
     two_layer,
@@ -25,13 +22,11 @@ from karat.papers.convergence.experiments.activations import SLOPE_LIPSCHITZ
 from karat.papers.convergence.experiments.built import build
 from karat.papers.convergence.experiments.deep import THM41
 from karat.papers.convergence.experiments.descent import WIDTH
-from karat.papers.convergence.experiments.kernel import KernelConfig
 from karat.papers.convergence.experiments.lattice import cap_lattice, lattice_spacing
 from karat.papers.convergence.experiments.perturbations import Watched
 from karat.papers.convergence.experiments.radius import RadiusConfig
-from karat.papers.convergence.experiments.random_features import FeaturesConfig
 from karat.papers.convergence.experiments.reference import allowed_points, frobenius_displacement
-from karat.papers.convergence.experiments.sets import PseudoHuber, draw_centres, draw_sets, ring_centres
+from karat.papers.convergence.experiments.sets import PseudoHuber, draw_centres, draw_sets
 from karat.papers.convergence.experiments.start import StartConfig
 from karat.papers.convergence.experiments.two_layer import TwoLayerConfig
 from karat.papers.convergence.experiments.vs_lazy import BASE, VS_LAZY
@@ -131,26 +126,6 @@ def test_corrected_offset_shatters_and_the_printed_one_does_not(d):
     assert shattering.run(printed, torch.Generator().manual_seed(0)).shattered < 0.5
 
 
-def test_labels_of_the_ring_are_equal_at_antipodes_and_orthogonal_to_quadratic_forms():
-    for n, d in ((8, 2), (8, 3), (12, 5)):
-        x, y = ring_centres(n, d, 0.1)
-        assert torch.allclose(x[: n // 2], -x[n // 2 :])
-        assert torch.equal(y[: n // 2], y[n // 2 :])
-        assert torch.allclose(torch.einsum("n,ni,nj->ij", y, x, x), torch.zeros(d, d, dtype=x.dtype))
-    with pytest.raises(ValueError, match="n = 8, 12, 16"):
-        ring_centres(6, 2, 0.1)
-
-
-def test_no_quadratic_net_beats_the_zero_function_on_the_ring():
-    """The even part of any such net is a quadratic form, and Jensen's inequality does the rest."""
-    g = torch.Generator().manual_seed(0)
-    x, y = ring_centres(8, 3, 0.1)
-    for scale in (0.1, 1.0, 10.0):
-        net = init.gaussian(3, 50, generator=g, dtype=torch.float64).replace(activation=QuadraticRelu())
-        margin = y * scale * net(x)
-        assert float(PseudoHuber()(margin).mean()) >= math.sqrt(2) - 1
-
-
 def test_caps_that_are_apart_up_to_sign_are_apart_from_mirror_images():
     x, y = draw_centres(6, 3, 0.2, torch.Generator().manual_seed(0), up_to_sign=True)
     require_compatible(torch.cat([x, -x]), torch.cat([y, y]), 0.2)
@@ -163,12 +138,6 @@ def test_every_point_of_a_cap_is_near_the_lattice():
     )
     nearest = torch.cdist(points, cap_lattice(centre[0], 0.3, 10)).amin(dim=1)
     assert float(nearest.max()) <= lattice_spacing(0.3, 10)
-
-
-def test_a_certified_supremum_covers_points_that_nobody_looked_at():
-    config = KernelConfig(activation="smoothed_relu", n=4, tau=0.1, cover=20, ridge=1e-3, rings=12, draws=100)
-    result = kernel.run(config, torch.Generator().manual_seed(0))
-    assert result.supremum <= result.certified_supremum
 
 
 def test_a_wide_run_stays_in_its_ball_and_above_its_certificate():
@@ -238,13 +207,6 @@ def test_steps_with_the_wrong_sign_never_come_below_the_start():
     config = TwoLayerConfig(m=40, R=1.0, n=3, d=3, K=3, steps=10, direction="up")
     result = two_layer.run(config, torch.Generator().manual_seed(0))
     assert result.best_loss == pytest.approx(math.sqrt(2) - 1)
-
-
-def test_sections_of_the_kernel_are_matched_within_their_certificates():
-    result = random_features.run(FeaturesConfig(m=400, points=100), torch.Generator().manual_seed(0))
-    assert result.features_error <= result.features_certified <= result.features_bound
-    assert result.net_error <= result.net_certified <= result.net_bound
-    assert result.row_radius == pytest.approx(1.0, abs=0.01)
 
 
 def test_pseudo_huber_vanishes_at_the_label_and_is_lipschitz():

@@ -187,6 +187,25 @@ def built_error_bound(rf_norm: float, m: int, d: int, C: float, p_fail: float) -
     return C * rf_norm**2 / (2 * math.sqrt(m)) + finite_sum_bound(rf_norm, m // 2, d, C, p_fail)
 
 
+def quadratic_features(tol: float, d: int, p_fail: float) -> float:
+    r"""Return the number of quadratic-ReLU features that Theorem C.1 asks for.
+
+    .. math:: M = \epsilon^{-(d+1)} \log \frac{\epsilon^{-(d+1)}}{p}
+
+    Args:
+        tol: :math:`\epsilon`, uniform distance from the function.
+        d: input dimension.
+        p_fail: :math:`p`.
+
+    Reading: the hidden constant, which depends on the function, is read as 1; so M is never below 1.
+
+    Ref: convergence, Thm C.1
+    """
+    require_number(tol, "tol", "quadratic_features", positive=True)
+    size = power(1 / tol, d + 1)
+    return max(1.0, size * math.log(max(1.0, size / p_fail)))
+
+
 def ball_ratio(k: int, d: int) -> float:
     r"""Return radius over offset of the smallest ball on one side of a plane that holds k of d points.
 

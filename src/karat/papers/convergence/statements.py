@@ -147,19 +147,57 @@ appC.2 | App C.2 | 748 | existence
   With the quadratic ReLU on the sphere of radius sqrt(d), width ~ tol^-(d+1) log(1/tol) and sqrt(m)/lr
   steps give min_t L_A <= tol on every data set whose caps of different labels are apart up to sign, antipodes
   of equal labels included.
-  uses: convergence.thm5.1, convergence.lemC.3
-appC.2.apart | App C.2 | 748 | existence
-  The same with the data sets restricted to those without antipodes.
+  uses: convergence.thm5.1, convergence.thmC.1, convergence.lemC.3
+  contradicts: convergence.parity.floor
+appC.2.repaired | App C.2 | 748 | existence
+  The same on every data set whose caps of different labels are apart, and whose caps of equal labels are
+  apart from each other's mirror images: antipodes of different labels are included, of equal ones excluded.
   origin: karat
+  uses: convergence.thmC.1, convergence.fn14.repaired
   supersedes: convergence.appC.2
+thmC.1 | Thm C.1 | 698 | upper
+  M ~ tol^-(d+1) log(tol^-(d+1)/p_fail) random features of the quadratic ReLU, rows on the sphere of radius
+  sqrt(d), hold for a Lipschitz h of the kernel's space a sum with sup |h - h_M| <= tol and M sum |c_r|^2
+  bounded.
 lemC.3 | Lem C.3 | 744 | existence
   The kernel's space of the quadratic ReLU holds every smooth even function, so every even degree.
-fn14 | Fn 14 | 697 | qualitative
+fn14 | Fn 14 | 718 | qualitative
   The kernel of the quadratic ReLU contains only even functions beyond low degrees.
+fn14.repaired | Fn 14 | 718 | qualitative
+  The kernel of the quadratic ReLU contains the degrees 0 and 2 and every odd degree, and no other.
+  origin: karat
+  supersedes: convergence.fn14, convergence.lemC.3
+rem5.1 | Rem 5.1 | 218 | existence
+  For a large class of activations, here the ReLU and its smoothings, the kernel is universal, so that
+  Assumption 5.2 is met on all compatible data.
+  contradicts: convergence.parity
+rem5.1.repaired | Rem 5.1 | 218 | existence
+  Their kernels' spaces hold for every tol a function that is within tol of the labels where caps of
+  different labels are apart up to sign.
+  origin: karat
+  supersedes: convergence.rem5.1
+parity | Fn 14 | 718 | tight
+  Of a two-layer net without biases, whatever its width and weights, the even part is a quadratic form if the
+  activation is the quadratic ReLU, and the odd part is linear if it is the ReLU, a smoothed ReLU, softplus or
+  smooth leaky ReLU.
+  origin: karat
+parity.floor | Cor C.1 | 748 | lower
+  So antipodes of equal labels cost every quadratic-ReLU net, and antipodes of opposite labels every net of
+  the ReLU family, at least the smallest loss of a form with d (d + 1)/2 or d coefficients, at every width.
+  origin: karat
+  uses: convergence.parity
 thm6.1 | Thm 6.1 | 252 | lower
   A class that robustly interpolates any n points more than 2 tau apart has VC dimension >= floor(n/2) d (it
   shatters floor(n/2) clusters of d points).
   uses: convergence.appD.constant
+  supersedes: convergence.thm6.1.ceil
+thm6.1.ceil | App D | 754 | lower
+  The same with ceil(n/2) d points, as the proof opens, so for a single point too.
+thm6.1.tight | Thm 6.1 | 252 | tight
+  Halfspaces interpolate any two points more than 2 tau apart robustly, and have VC dimension d + 1: at n = 2
+  the bound floor(n/2) d is one less.
+  origin: karat
+  uses: convergence.thm6.1
 appD.constant | App D | 766 | existence
   Every labelling of a cluster is separated by balls of radius tau when its offset is below tau max(1/gamma_1,
   ..., 1): the printed maximum, read literally.

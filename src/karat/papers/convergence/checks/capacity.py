@@ -25,8 +25,6 @@ def _shattered(runs: Sequence[ShatteringRun]) -> Finding:
         f"Share of {labellings} random labellings of up to {largest} points for which all balls hold their "
         "points, lie on their sides and have centres more than 2 tau apart.",
         f"gamma_k = sqrt d (1 - 1/k + 1/d)/2, met by bisection to {deviation:.0e}.",
-        "ceil(n/2) d, with which the proof opens, is not what it shows: +1 and -1 alone interpolate n = 1 "
-        "point robustly and have VC dimension 1.",
     )
 
 

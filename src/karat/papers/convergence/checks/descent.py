@@ -4,7 +4,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
-from karat.core.extended import ratio
 from karat.papers.convergence.bounds import (
     corollary_steps,
     curvature_constant,
@@ -22,23 +21,22 @@ from karat.papers.convergence.checks.two_layer_runs import (
     certified_optimum,
 )
 from karat.papers.convergence.experiments.activations import SLOPE_LIPSCHITZ
-from karat.papers.convergence.experiments.descent import COR51, QUADRATIC, THM51
+from karat.papers.convergence.experiments.descent import COR51, THM51
 from karat.papers.convergence.experiments.two_layer import TwoLayerConfig
 from karat.study.check import Check
 from karat.study.control import Control
-from karat.study.finding import LOSS, Finding
-from karat.study.hypothesis import Condition, at_least, at_most, is_so
+from karat.study.finding import Finding
+from karat.study.hypothesis import Condition, at_least, at_most
 from karat.study.judging import (
     Undecided,
     all_of,
-    bound,
     every_setting,
     identity,
     noted,
     share,
     vacuous_if,
 )
-from karat.study.run import examples, grouped
+from karat.study.run import examples
 
 
 def _theorem(config: TwoLayerConfig) -> list[Condition]:
@@ -75,23 +73,8 @@ def _holds_a_robust_net(run: TwoLayerRun) -> list[Condition]:
     return [at_most("B(R) holds a net with L_* <= tol/2", run.result.target_loss, run.config.tol / 2)]
 
 
-def _quadratic(config: TwoLayerConfig) -> list[Condition]:
-    """Hypotheses of Corollary C.1, hidden constants read as 1."""
-    width = ratio(math.log(1 / config.tol), config.tol ** (config.d + 1))
-    return [
-        at_least("m >= tol^-(d+1) log(1/tol)", config.m, width),
-        at_most("lr <= tol", config.lr, config.tol),
-        at_least("steps >= sqrt(m)/lr", config.steps, two_layer_steps(config.m, config.lr)),
-        is_so("phi = ReLU^2, rows on the sphere", (config.activation, config.rows) == _QUADRATIC_NET),
-        is_so("Asm C.1: caps of different labels are apart up to sign", config.data != "caps"),
-        *assumptions(config),
-    ]
-
-
 HIGH = 0.5
 """A probability that is called high is at least this large."""
-
-_QUADRATIC_NET = ("quadratic_relu", "sphere")
 
 
 def _reached(runs: Sequence[TwoLayerRun]) -> Finding:
@@ -163,53 +146,12 @@ def _target_met(runs: Sequence[TwoLayerRun]) -> Finding:
     )
 
 
-def _small_loss(runs: Sequence[TwoLayerRun]) -> Finding:
-    """The smallest surrogate loss of the widest nets against the target itself."""
-    if not runs:
-        raise Undecided("no run was found")
-    m = max(run.config.m for run in runs)
-    widest = [run for run in runs if run.config.m == m]
-    tol = widest[0].config.tol
-    finding = bound([run.result.best_loss for run in widest], "at most", tol, LOSS)
-    return vacuous_if(tol >= START_LOSS, f"the zero function has the loss {START_LOSS:.3f}.", finding)
-
-
-def _apart(runs: Sequence[TwoLayerRun]) -> Finding:
-    """Corollary C.1 on data sets without antipodes."""
-    return _small_loss([run for run in runs if run.config.data != "ring"])
-
-
-def _every_data_set(runs: Sequence[TwoLayerRun]) -> Finding:
-    """Corollary C.1 as printed: on every data set that its assumption allows."""
-    by_data = grouped(runs, lambda run: run.config.data)
-    findings = {data: _small_loss(cells) for data, cells in by_data.items()}
-    if not findings:
-        raise Undecided("no run was found")
-    listed = ", ".join(f"{data} {finding}" for data, finding in findings.items())
-    notes = [f"min_t L_A by data: {listed}."]
-    if "ring" in by_data:
-        smallest = min(run.result.best_loss for run in by_data["ring"])
-        notes.append(
-            "On the ring of antipodes relu(z)^2 + relu(-z)^2 = z^2 makes the even part of every such net a "
-            "quadratic form, to which the labels are orthogonal: at no width is a loss below "
-            f"{START_LOSS:.4f}, that of the zero function. The smallest of all runs there is {smallest:.4f}."
-        )
-    return noted(all_of(*findings.values()), *notes)
-
-
 NO_TRAINING = Control(
     name="no training",
     removes="training",
     settings={"steps": 1},
     cheap={"attack": "worst"},
     why="the only loss on the way is that of the start, whose gap exceeds the target",
-)
-UPHILL = Control(
-    name="wrong sign",
-    removes="sign",
-    settings={"direction": "up"},
-    cheap={"data": "apart", "n": 6, "m": 256, "steps": 1000},
-    why="steps up the loss never come below that of the start",
 )
 
 WRONG_WAY = Control(
@@ -231,8 +173,6 @@ _WORST = replace(EXAMPLE, attack="worst", activation="softplus", steps=461)
 _RANDOM = replace(_WORST, attack="random")
 _SMALL_BALL = replace(EXAMPLE, attack="worst")
 _FAR = replace(MEASURED, best_loss=0.4)
-_CAPS = replace(EXAMPLE, data="apart", activation="quadratic_relu", rows="sphere")
-_RING = replace(_CAPS, data="ring", n=8)
 
 READING = (
     "L_*(W_*) is a minimum over nets; below it lies the certified minimum of the linearised problem less C "
@@ -275,29 +215,5 @@ CHECKS = (
         reading="R is a radius whose ball holds a net of robust loss tol/2, seen on every data set; hidden "
         "constants read as 1, high probability as at least one half.",
         headline=True,
-    ),
-    Check(
-        claim_id="convergence.appC.2",
-        experiment=QUADRATIC,
-        evaluate=_every_data_set,
-        conditions=_quadratic,
-        satisfied=examples(
-            (_CAPS, replace(MEASURED, best_loss=0.05)), (_RING, replace(MEASURED, best_loss=0.05))
-        ),
-        violated=examples((_CAPS, replace(MEASURED, best_loss=0.05)), (_RING, MEASURED)),
-        controls=(UPHILL,),
-        reading="As printed: the assumption forbids caps of different labels that meet up to sign, not "
-        "antipodes with equal labels. Hidden constants read as 1.",
-        headline=True,
-    ),
-    Check(
-        claim_id="convergence.appC.2.apart",
-        experiment=QUADRATIC,
-        evaluate=_apart,
-        conditions=_quadratic,
-        satisfied=examples((_CAPS, replace(MEASURED, best_loss=0.05))),
-        violated=examples((_CAPS, MEASURED)),
-        controls=(UPHILL,),
-        reading="Data sets without antipodes. Hidden constants read as 1.",
     ),
 )

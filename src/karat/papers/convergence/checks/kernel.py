@@ -1,22 +1,15 @@
-"""Checks of the tangent kernel: closed forms, robust interpolants, parity."""
+"""Checks of the tangent kernel: closed forms, and the degrees that it holds."""
 
 import math
 from collections.abc import Sequence
 from dataclasses import replace
 
-from karat.papers.convergence.experiments.activations import SLOPE_LIPSCHITZ, ActivationName
-from karat.papers.convergence.experiments.kernel import (
-    KERNEL,
-    PARITY,
-    ROBUST,
-    KernelConfig,
-    KernelResult,
-)
+from karat.papers.convergence.experiments.activations import ActivationName
+from karat.papers.convergence.experiments.kernel import KERNEL, KernelConfig, KernelResult
 from karat.study.check import Check
 from karat.study.control import Control
-from karat.study.finding import RATIO, SHARE, Finding, Margin, Unit
-from karat.study.hypothesis import Condition, is_so
-from karat.study.judging import Undecided, all_of, certified, equal, exact_bound, noted
+from karat.study.finding import RATIO, SHARE, Finding, Margin
+from karat.study.judging import Undecided, all_of, equal, exact_bound, identity, noted
 from karat.study.run import Run, examples, grouped
 
 KernelRun = Run[KernelConfig, KernelResult]
@@ -39,13 +32,10 @@ CHANCE = 1e-4
 
 APART = Margin(0.05, "a quarter of what tells the nearest two kernels, ReLU and smoothed ReLU, apart")
 
-TOL = 0.2
-"""Target of the robust function, that of the net built from one."""
-
 SOME_WEIGHT = 1e-6
 """Share of the eigenvalues below which quadrature cannot tell a degree from a missing one."""
 
-DISTANCE = Unit("distance from the label", 0.0)
+QUADRATURE = "quadrature of the kernel's profile"
 
 
 def _closed_form(runs: Sequence[KernelRun]) -> Finding:
@@ -76,83 +66,68 @@ def _entry(run: KernelRun) -> float:
     return run.result.kernel_size * math.sqrt(run.config.draws)
 
 
-def _admissible(config: KernelConfig) -> list[Condition]:
-    """What the theorems demand of kernels that satisfy the assumption."""
-    smooth = config.activation in SLOPE_LIPSCHITZ and config.activation != "quadratic_relu"
-    return [
-        is_so("Asm 5.1, 5.3: phi' is bounded and Lipschitz", smooth),
-        is_so("compatible caps on the unit sphere", True),
-    ]
-
-
-def _robust_function(runs: Sequence[KernelRun]) -> Finding:
-    """Supremum over the caps, seen on fresh points and certified by a lattice, for every kernel and tau."""
-    cells = [run for run in runs if run.config.rings]
-    by_problem = grouped(cells, lambda run: (run.config.activation, run.config.tau)).values()
-    findings = []
-    for same in by_problem:
-        seen = [run.result.supremum for run in same]
-        bounds = [run.result.certified_supremum for run in same]
-        findings.append(certified(seen, [b for b in bounds if b is not None], TOL, DISTANCE))
-    if not findings:
-        raise Undecided("no run has a lattice on its caps")
-    norms = [run.result.norm for run in cells]
-    return noted(all_of(*findings), f"Norms of the functions {min(norms):.1f} to {max(norms):.1f}.")
-
-
-def _parity(runs: Sequence[KernelRun]) -> Finding:
+def _only_even(runs: Sequence[KernelRun]) -> Finding:
     """Share of odd degrees among the quadratic ReLU's degrees above 3; the text says there are none."""
-    odd, even = _weights(runs)
-    finding = exact_bound([odd / (odd + even)], "at most", 0.0, SHARE, "quadrature of the kernel's profile")
-    cells = grouped(runs, lambda run: (run.config.activation, run.config.antipodes, run.config.lift))
-    suprema = [
-        f"{name.replace('_', ' ')}, {labels} labels{', lifted' if lift else ''}: "
-        f"{max(run.result.supremum for run in same):.2f}"
-        for (name, labels, lift), same in cells.items()
-    ]
+    result = _quadratic(runs)
+    odd, even = result.odd_weight, result.even_weight
+    listed = ", ".join(f"{k}: {weight:.0e}" for k, weight in enumerate(result.degrees))
     return noted(
-        finding,
-        f"Odd share of the weight of degrees >= 4. sup |f - y| on antipodal caps: {'; '.join(suprema)}.",
+        exact_bound([odd / (odd + even)], "at most", 0.0, SHARE, QUADRATURE),
+        f"Odd share of the weight of degrees >= 4. Eigenvalue by degree: {listed}.",
     )
 
 
 def _even_functions(runs: Sequence[KernelRun]) -> Finding:
     """Share of even degrees among the quadratic ReLU's degrees above 3; the lemma needs all of them."""
-    odd, even = _weights(runs)
-    shares = [even / (odd + even)]
+    result = _quadratic(runs)
+    shares = [result.even_weight / (result.odd_weight + result.even_weight)]
     return noted(
-        exact_bound(shares, "at least", SOME_WEIGHT, SHARE, "quadrature of the kernel's profile"),
+        exact_bound(shares, "at least", SOME_WEIGHT, SHARE, QUADRATURE),
         "A degree with eigenvalue 0 is missing from the space, with all its smooth even functions.",
     )
 
 
-def _weights(runs: Sequence[KernelRun]) -> tuple[float, float]:
-    """Odd and even weights of the quadratic ReLU's kernel, or of the only kernel there is."""
+def _odd_functions(runs: Sequence[KernelRun]) -> Finding:
+    """No weight on even degrees above 2, and some on 0, 2 and every odd degree."""
+    result = _quadratic(runs)
+    total = sum(abs(weight) for weight in result.degrees)
+    held = [weight / total for k, weight in enumerate(result.degrees) if k in (0, 2) or k % 2]
+    return noted(
+        all_of(
+            exact_bound(held, "at least", SOME_WEIGHT, SHARE, QUADRATURE),
+            identity([result.even_weight / total], 0.0, SHARE),
+        ),
+        f"Smallest share of the weight on a degree 0, 2 or odd up to {len(result.degrees) - 1}, and the "
+        "share of even degrees from 4 on.",
+    )
+
+
+def _quadratic(runs: Sequence[KernelRun]) -> KernelResult:
+    """The quadratic ReLU's kernel, or the only kernel there is; its degrees are the same in all runs."""
     own = [run for run in runs if run.config.activation == "quadratic_relu"] or list(runs)
     if not own:
         raise Undecided("no run was found")
-    return own[0].result.odd_weight, own[0].result.even_weight
+    return own[0].result
 
 
 _KERNEL = KernelResult(
-    supremum=0.1,
-    robust_error=0.0,
-    norm=5.0,
     kernel_error=0.5,
     kernel_size=1.0,
-    degrees=[1.0],
-    even_weight=1.0,
-    odd_weight=0.0,
-    certified_supremum=0.15,
+    degrees=[1.0, 1.0, 1.0, 1.0, 0.0, 1.0],
+    even_weight=0.0,
+    odd_weight=1.0,
 )
-_SMOOTH = KernelConfig(activation="smoothed_relu", rings=24)
-_QUADRATIC = KernelConfig(activation="quadratic_relu", antipodes="same")
+_EVEN = replace(_KERNEL, degrees=[1.0, 1.0, 1.0, 0.0, 1.0, 0.0], even_weight=1.0, odd_weight=0.0)
+_SMOOTH = KernelConfig(activation="smoothed_relu")
+_QUADRATIC = KernelConfig(activation="quadratic_relu")
+
+
 _ODD_KERNEL = Control(
     name="a kernel of odd degrees",
     removes="structure",
     settings={"activation": "quadratic_relu"},
     # Of the ReLU's kernel both sentences are true: it is linear plus even.
-    cheap={"activation": "relu", "antipodes": "same", "lift": False},
+    cheap={"activation": "relu"},
     why="<x, x'> times a linear and an even part is even and odd: beyond low degrees only odd ones are left, "
     "which is why both sentences fail for the very kernel that they are about",
 )
@@ -169,49 +144,45 @@ CHECKS = (
                 name="another kernel",
                 removes="formula",
                 settings={"closed_form": "smoothed_relu"},
-                cheap={"activation": "relu", "cover": 0},
+                cheap={"activation": "relu"},
                 why="the closed form of the smoothed ReLU is not that of the ReLU",
             ),
         ),
         reading="Closed forms for ReLU, smoothed and quadratic ReLU, Gauss-Hermite quadrature otherwise.",
     ),
     Check(
-        claim_id="convergence.asm5.2",
-        experiment=ROBUST,
-        evaluate=_robust_function,
-        conditions=_admissible,
-        satisfied=examples((_SMOOTH, _KERNEL)),
-        violated=examples((_SMOOTH, replace(_KERNEL, supremum=1.0, certified_supremum=1.1))),
-        controls=(
-            Control(
-                name="opposite antipodes",
-                removes="labels",
-                settings={"antipodes": "opposite"},
-                # Five pairs, which no linear function fits; small caps, so that any other labels can be.
-                cheap={"n": 10, "tau": 0.005, "ridge": 1e-6, "rings": 24, "cover": 10},
-                why="these kernels hold linear and even functions only; opposite labels at x and -x are odd",
-            ),
-        ),
-        reading="Kernel interpolation of covered caps with a ridge, certified by a lattice and the norm; tol "
-        "= 0.2, random caps; Remark 5.1 excludes no labels, also not those of the control.",
-    ),
-    Check(
         claim_id="convergence.fn14",
-        experiment=PARITY,
-        evaluate=_parity,
-        satisfied=examples((_QUADRATIC, _KERNEL)),
-        violated=examples((_QUADRATIC, replace(_KERNEL, odd_weight=1.0))),
+        experiment=KERNEL,
+        evaluate=_only_even,
+        satisfied=examples((_QUADRATIC, _EVEN)),
+        violated=examples((_QUADRATIC, _KERNEL)),
         controls=(_ODD_KERNEL,),
-        reading="Eigenvalues of the kernel by degree, and interpolation on antipodal caps.",
+        reading="Eigenvalues of the kernel by degree.",
         headline=True,
     ),
     Check(
         claim_id="convergence.lemC.3",
-        experiment=PARITY,
+        experiment=KERNEL,
         evaluate=_even_functions,
-        satisfied=examples((_QUADRATIC, _KERNEL)),
-        violated=examples((_QUADRATIC, replace(_KERNEL, even_weight=0.0, odd_weight=1.0))),
+        satisfied=examples((_QUADRATIC, _EVEN)),
+        violated=examples((_QUADRATIC, _KERNEL)),
         controls=(_ODD_KERNEL,),
         reading="Eigenvalues of the kernel by degree: one that vanishes excludes smooth functions.",
+    ),
+    Check(
+        claim_id="convergence.fn14.repaired",
+        experiment=KERNEL,
+        evaluate=_odd_functions,
+        satisfied=examples((_QUADRATIC, _KERNEL)),
+        violated=examples((_QUADRATIC, _EVEN)),
+        controls=(
+            Control(
+                name="the ReLU's kernel",
+                removes="structure",
+                settings={"activation": "relu"},
+                why="its degrees are 1 and the even ones",
+            ),
+        ),
+        reading="Eigenvalues of the kernel by degree.",
     ),
 )

@@ -14,15 +14,14 @@ from karat.core.smoothings import SmoothedRelu
 from karat.nets import TwoLayer, init
 from karat.papers.convergence.bounds import built_error_bound, finite_sum_bound
 from karat.papers.convergence.experiments.activations import smoothed_relu_lipschitz
-from karat.papers.convergence.experiments.kernel import cap_points
 from karat.papers.convergence.experiments.lattice import cap_lattice
-from karat.papers.convergence.experiments.sets import CapRadius, PseudoHuber, draw_centres
+from karat.papers.convergence.experiments.sets import CapRadius, PseudoHuber, cap_points, draw_centres
 from karat.probes.kernel_interpolation import KernelFunction, interpolant
 from karat.probes.movement import frobenius_movement, row_movement
 from karat.study.experiment import Experiment, Preset
 from karat.study.result import Undefined
 
-Construction = Literal["corrected", "printed", "zero", "minus"]
+Construction = Literal["corrected", "printed", "zero", "minus", "shifted"]
 
 _COVERED = Undefined("infinite unless d = 3: caps are covered in three dimensions only")
 
@@ -44,7 +43,8 @@ class BuiltConfig:
         tol: robust loss sought.
         p_fail: of the bound.
         construction: of the net: corrected, as printed (both halves cancel), "zero", which stays at the
-            start, or "minus", which is the negative of the corrected one.
+            start, "minus", the negative of the corrected one, or "shifted", which moves all rows by 1/2 in
+            every coordinate besides.
     """
 
     m: Pairs
@@ -156,8 +156,8 @@ def build(net: TwoLayer, g: KernelFunction, construction: Construction = "correc
     Args:
         net: the paired start.
         g: a function of the tangent kernel's space.
-        construction: with the factors :math:`a_i`, as printed without them, no move at all, or the opposite
-            of the first.
+        construction: with the factors :math:`a_i`, as printed without them, no move at all, the opposite of
+            the first, or the first and a shift of all rows.
 
     Reading: with :math:`m/2` features :math:`\|c_i\| \le 2 \|g\|_{RF}/m`, and rows move by up to
         :math:`\|g\|_{RF}/\sqrt{m}`; the factors :math:`a_i`, without which the two halves cancel, are missing
@@ -168,9 +168,10 @@ def build(net: TwoLayer, g: KernelFunction, construction: Construction = "correc
     half = net.m // 2
     c = g.density(net.W[:half]) / half
     a, none = net.a[:half], torch.zeros(half)
-    signs = {"corrected": a, "printed": torch.ones(half), "zero": none, "minus": -a}[construction]
+    signs = {"printed": torch.ones(half), "zero": none, "minus": -a}.get(construction, a)
     move = math.sqrt(net.m / 4) * signs.to(c).unsqueeze(1) * c
-    return net.replace(W=net.W + torch.cat([move, -move]))
+    shift = 0.5 if construction == "shifted" else 0.0
+    return net.replace(W=net.W + torch.cat([move, -move]) + shift)
 
 
 def _robust_loss(deviation: Tensor, n: int) -> float:

@@ -1,14 +1,13 @@
-"""The questions that training of two-layer nets answers: reach, width, target, quadratic ReLU, exits."""
+"""The questions that training of two-layer nets answers: reach, width, target, exits."""
 
 from dataclasses import replace
-from typing import Any
 
 from karat.papers.convergence.experiments.two_layer import TwoLayerConfig, run
 from karat.study.experiment import Experiment, Preset
 
 TINY = TwoLayerConfig(m=64, R=2.0, n=4, d=4, K=5, steps=60)
 
-# All five questions train the same nets; they differ in what is varied.
+# All questions train the same nets; they differ in what is varied.
 
 THM51 = Experiment(
     name="convergence.thm5.1",
@@ -87,41 +86,6 @@ COR51 = Experiment(
             config=TwoLayerConfig(m=11_380, R=4.0, n=4, tol=0.15, lr=0.15, steps=712),
             seeds=10,
             cell_seconds=60,
-        ),
-    },
-    run=run,
-)
-
-_QUADRATIC = TwoLayerConfig(
-    m=1006,
-    R=4.0,
-    n=6,
-    d=3,
-    tau=0.2,
-    tol=0.2,
-    activation="quadratic_relu",
-    rows="sphere",
-    data="apart",
-    lr=0.05,
-    steps=2000,
-)
-# Caps apart up to sign, and antipodal caps with equal labels: the assumption allows both.
-_BOTH: tuple[dict[str, Any], ...] = ({"data": "apart"}, {"data": "ring", "n": 8})
-
-QUADRATIC = Experiment(
-    name="convergence.appC.2",
-    title="Does the quadratic ReLU reach a small robust loss without any assumption on its kernel's space?",
-    paper="convergence",
-    presets={
-        "tiny": Preset(
-            config=replace(_QUADRATIC, m=64, n=4, K=5, steps=150), points=_BOTH, seeds=2, cell_seconds=0.3
-        ),
-        "quick": Preset(config=_QUADRATIC, points=_BOTH, seeds=6, cell_seconds=0.9),
-        "full": Preset(
-            config=replace(_QUADRATIC, m=23_026, tol=0.1, K=40, steps=10_000),
-            points=_BOTH,
-            seeds=10,
-            cell_seconds=120,
         ),
     },
     run=run,

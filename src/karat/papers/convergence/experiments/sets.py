@@ -15,8 +15,9 @@ from karat.training.surrogate import Sets
 CapRadius = Annotated[float, Ge(0), Le(2)]
 """The radius of a cap of the unit sphere, as a chord: 2 is the whole sphere."""
 
-DataName = Literal["caps", "apart", "ring"]
-"""Random caps; random caps that are apart up to sign; a ring of antipodal caps with equal labels."""
+DataName = Literal["caps", "apart", "ring", "same", "opposite"]
+"""Random caps; random caps that are apart up to sign; a ring of antipodal caps; random antipodal pairs with
+equal or with opposite labels."""
 
 
 @dataclass(frozen=True)
@@ -94,29 +95,68 @@ def _require_apart_up_to_sign(centres: Tensor, y: Tensor, tau: float) -> None:
 
 
 def ring_centres(n: int, d: int, tau: float) -> tuple[Tensor, Tensor]:
-    r"""Return n points of a great circle with alternating labels, so that x and -x carry the same label.
+    r"""Return n points of a great circle with alternating labels.
 
-    The labels are those of a function of degree :math:`n/2 \ge 4` on the circle, and so orthogonal to every
-    quadratic form: :math:`\sum_i y_i x_i x_i^\top = 0`.
+    With n = 8, 12, ... points the labels of x and -x are equal, with n = 6, 10, ... they are opposite. They
+    are values of a function of degree :math:`n/2 \ge 3` on the circle, and so orthogonal to every quadratic
+    form and to every linear function: :math:`\sum_i y_i x_i x_i^\top = 0`, :math:`\sum_i y_i x_i = 0`.
 
     Args:
-        n: points, a multiple of 4 and at least 8.
+        n: points, even and at least 6.
         d: dimension.
         tau: radius of the caps, as a chord.
 
     Returns:
-        (n, d) unit vectors and (n,) labels.
+        (n, d) unit vectors and (n,) labels; the second half are the antipodes of the first.
 
     Ref: convergence, Asm C.1
     """
-    if n < 8 or n % 4:
-        raise ValueError(f"a ring of antipodal caps needs n = 8, 12, 16, ..., got {n}.")
+    if n < 6 or n % 2:
+        raise ValueError(f"a ring of antipodal caps needs n = 6, 8, 10, ..., got {n}.")
     angle = 2 * math.pi * torch.arange(n, dtype=torch.float64) / n
     centres = torch.zeros(n, d, dtype=torch.float64)
     centres[:, 0], centres[:, 1] = torch.cos(angle), torch.sin(angle)
     y = torch.where(torch.arange(n) % 2 == 0, 1.0, -1.0).double()
-    _require_apart_up_to_sign(centres, y, tau)
+    require_compatible(centres, y, tau)
     return centres, y
+
+
+def antipodal_centres(
+    n: int, d: int, tau: float, generator: torch.Generator, *, opposite: bool
+) -> tuple[Tensor, Tensor]:
+    """Draw n/2 points whose caps are apart up to sign, and their antipodes with equal or opposite labels.
+
+    Args:
+        n: points, even and at least 4.
+        d: dimension.
+        tau: radius of the caps, as a chord.
+        generator: of points and labels.
+        opposite: whether x and -x carry different labels.
+
+    Returns:
+        (n, d) unit vectors and (n,) labels; the second half are the antipodes of the first.
+    """
+    if n < 4 or n % 2:
+        raise ValueError(f"antipodal pairs need n = 4, 6, 8, ..., got {n}.")
+    half, y = draw_centres(n // 2, d, tau, generator, up_to_sign=True)
+    return torch.cat([half, -half]), torch.cat([y, -y if opposite else y])
+
+
+def cap_points(centres: Tensor, count: int, tau: float, generator: torch.Generator) -> Tensor:
+    """Draw uniform points of every cap.
+
+    Args:
+        centres: (n, d) of the caps.
+        count: points per cap.
+        tau: radius of the caps, as a chord.
+        generator: of the points.
+
+    Returns:
+        (n, count, d).
+    """
+    repeated = centres.repeat_interleave(count, dim=0)
+    moved = repeated + Cap(tau).sample(repeated, generator=generator)
+    return moved.reshape(len(centres), count, -1)
 
 
 def draw_sets(
@@ -139,6 +179,8 @@ def draw_sets(
     """
     if data == "ring":
         centres, y = ring_centres(n, d, tau)
+    elif data in ("same", "opposite"):
+        centres, y = antipodal_centres(n, d, tau, generator, opposite=data == "opposite")
     else:
         centres, y = draw_centres(n, d, tau, generator, up_to_sign=data == "apart")
     repeated = centres.repeat_interleave(K, dim=0)
