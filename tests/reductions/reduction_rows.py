@@ -1,6 +1,7 @@
 """The rows of the contract suite: one for every reduction."""
 
+from in_law_row import IN_LAW
 from span_row import SPAN
 from symmetric_row import SYMMETRIC
 
-ROWS = (SPAN, SYMMETRIC)
+ROWS = (IN_LAW, SPAN, SYMMETRIC)
