@@ -43,21 +43,29 @@ def trained(accuracy, **settings):
 
 class TestCorollary:
     @staticmethod
-    def runs(*errors):
-        configs = [EveryNetConfig(side=side, m=math.ceil(side**4.8)) for side in (6, 7, 8)]
-        results = [EveryNetResult(robust_error=[[0.5] * 30, [0.7] * 30, [error] * 30]) for error in errors]
-        return examples(*zip(configs, results, strict=True))
+    def runs(*constants, C0=(1.0, 10.0)):
+        cells = []
+        for d, c in zip((324, 400, 784), constants, strict=True):
+            config = EveryNetConfig(d=d, m=math.ceil(d**2.4), C0=C0, draws=100)
+            radius = [[c / math.sqrt(d)] * 100, [math.inf] * 100]
+            cells.append((config, EveryNetResult(radius=radius[: len(C0)])))
+        return examples(*cells)
 
     def test_one_constant_must_do_for_all_dimensions(self):
-        assert outcome("cor3.2", self.runs(0.95, 0.95, 0.95)) == "holds"
-        assert outcome("cor3.2", self.runs(0.95, 0.95, 0.85)) == "fails"
+        assert outcome("cor3.2", self.runs(3.9, 3.9, 3.9)) == "holds"
+        assert outcome("cor3.2", self.runs(3.9, 3.9, 4.1)) == "fails"
+
+    def test_a_ball_that_no_point_defeats_fails(self):
+        assert outcome("cor3.2.figures.every", self.runs(3.9, 3.9, 3.9)) == "fails"
+
+    def test_the_largest_ball_needs_large_dimensions(self):
+        small = examples((EveryNetConfig(d=64, m=21_619, draws=1), EveryNetResult(radius=[[0.1], [0.1]])))
+        with pytest.raises(Undecided, match="no dimension is as large as 3 C0"):
+            outcome("cor3.2.figures.every", small)
 
     def test_its_width_is_a_hypothesis(self):
         statuses = {
-            m: [
-                condition.status
-                for condition in CHECKS["lazy.cor3.2"].conditions(EveryNetConfig(side=5, m=m))
-            ]
+            m: [condition.status for condition in CHECKS["lazy.cor3.2"].conditions(EveryNetConfig(d=25, m=m))]
             for m in (2000, 2300)
         }
         assert statuses == {

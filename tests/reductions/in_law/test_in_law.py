@@ -86,7 +86,7 @@ def test_the_comparison_sees_a_wrong_law(
         start = by_law(i)
         h = torch.randn(M, generator=seed(i), dtype=torch.float64)
         forgotten.append(
-            seen(PlaneStart(start.a, start.z, h, start.gradient, D))["largest margin on the way"]
+            seen(PlaneStart(start.positive, start.z, h, start.gradient, D))["largest margin on the way"]
         )
     assert ks_2samp([one["largest margin on the way"] for one in draws[0]], forgotten).pvalue < FALSE_ALARM
 
@@ -127,7 +127,7 @@ def test_what_the_plane_sees_of_a_matrix_is_exact(y: int) -> None:
 def test_single_precision_is_enough() -> None:
     starts = [draw_plane_start(400, 10**5, generator=seed(1), dtype=torch.float32)]
     start = starts[0]
-    precise = PlaneStart(start.a.double(), start.z.double(), start.h.double(), start.gradient, start.d)
+    precise = PlaneStart(start.positive, start.z.double(), start.h.double(), start.gradient, start.d)
     tangents, radii = [0.0, 0.2, 1.0], [0.01, 0.01, 0.1]
     assert largest_margins(start, 1, tangents, radii) == pytest.approx(
         largest_margins(precise, 1, tangents, radii), abs=1e-4

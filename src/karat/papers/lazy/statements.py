@@ -33,6 +33,20 @@ cor3.2.figures | Cor 3.2 | 136 | lower
   In the ball of the figures, C0 = 10, adversarially trained nets have robust error >= 0.9 at radius
   C0/sqrt(2 d) = 7.1/sqrt(d).
   origin: karat
+cor3.2.figures.every | Cor 3.2 | 136 | lower
+  In the ball of the figures, C0 = 10, no net is robust at a fixed x at radius 13/sqrt(d), with probability
+  1 - p_fail, if d >= 3 C0^2.
+  origin: karat
+  uses: lazy.cor3.2
+cor3.2.edge | Cor 3.2 | 136 | tight
+  In wide nets the point at distance tau = sin(t) of x against the start's gradient defeats all nets of the
+  lazy ball at once with probability Phi((k sqrt((d - 3/2)/2) - C0/2)/sqrt(1/2 - k^2/4)), k = sin(t)
+  (1 - t/pi).
+  origin: karat
+cor3.2.rate | Cor 3.2 | 136 | rate
+  The radius at which one point defeats all nets of the ball C0 = 1 on 9 of 10 starts falls like d^(-1/2),
+  also at widths far below d^2.4.
+  origin: karat
 lem4.1 | Lem 4.1 | 156 | upper
   sup over the lazy ball of |f(x)| <= 2 sqrt(log(2/p_fail)) + C0.
   uses: lazy.lemB.5

@@ -18,21 +18,28 @@ from karat.reductions.span import chi
 
 @dataclass(frozen=True, eq=False)
 class PlaneStart:
-    r"""What the plane of x and g sees of a start.
+    r"""What the plane of x and g sees of a start, neurons with a positive sign first.
 
     Args:
-        a: (m,) signs.
+        positive: how many signs :math:`a_s` are 1; those of all later neurons are -1.
         z: (m,) :math:`\langle w_s, x \rangle`.
         h: (m,) :math:`\langle w_s, g \rangle`.
         gradient: :math:`\|P \nabla f(x)\|`.
         d: input dimension.
     """
 
-    a: Tensor
+    positive: int
     z: Tensor
     h: Tensor
     gradient: float
     d: int
+
+    @property
+    def a(self) -> Tensor:
+        """(m,) signs."""
+        signs = torch.ones_like(self.z)
+        signs[self.positive :] = -1
+        return signs
 
     @property
     def m(self) -> int:
@@ -42,7 +49,9 @@ class PlaneStart:
     @property
     def value(self) -> float:
         """The output f(x) of the start."""
-        return float((self.a * self.z.clamp_min(0)).sum(dtype=torch.float64)) / math.sqrt(self.m)
+        parts = (self.z[: self.positive], self.z[self.positive :])
+        up, down = (float(part.clamp_min(0).sum(dtype=torch.float64)) for part in parts)
+        return (up - down) / math.sqrt(self.m)
 
 
 def draw_plane_start(
@@ -72,7 +81,7 @@ def draw_plane_start(
         generator: draws.
         dtype: of the numbers per neuron.
 
-    Reading: the fair signs are sorted, positive ones first, which only names the neurons anew.
+    Reading: sorting the fair signs only names the neurons anew.
 
     >>> start = draw_plane_start(10**9, 1000, generator=torch.Generator().manual_seed(0))
     >>> bool(0.9 < start.gradient / (10**9 / 2) ** 0.5 < 1.1)
@@ -83,29 +92,27 @@ def draw_plane_start(
     require_number(row_scale, "row_scale", "draw_plane_start", minimum=0)
     positive = int(torch.binomial(torch.tensor(float(m)), torch.tensor(0.5), generator=generator))
     q = float(chi(torch.tensor([d - 1.0]), generator=generator))
-    a = torch.ones(m, dtype=dtype)
-    a[positive:] = -1
     z = torch.randn(m, generator=generator, dtype=dtype)
     h = torch.randn(m, generator=generator, dtype=dtype)
-    active = _bind(a.numpy(), z.numpy(), h.numpy(), q)
+    active = _bind(positive, z.numpy(), h.numpy(), q)
     if row_scale != 1:
         z, h = row_scale * z, row_scale * h
-    return PlaneStart(a, z, h, row_scale * math.sqrt(active / m) * q, d)
+    return PlaneStart(positive, z, h, row_scale * math.sqrt(active / m) * q, d)
 
 
 @compiled(reorder=True)
-def _bind(a: Array, z: Array, h: Array, q: float) -> int:
+def _bind(positive: int, z: Array, h: Array, q: float) -> int:
     """Give the active of independent numbers h their known sum, in place; return how many are active."""
     active, total = 0, 0.0
     for s in range(len(z)):
         if z[s] > 0:
             active += 1
-            total += a[s] * h[s]
+            total += h[s] if s < positive else -h[s]
     if active > 0:
         shift = (q - total / math.sqrt(active)) / math.sqrt(active)
         for s in range(len(z)):
             if z[s] > 0:
-                h[s] += a[s] * shift
+                h[s] += shift if s < positive else -shift
     return active
 
 
@@ -120,12 +127,12 @@ def plane_start_of(net: TwoLayer, x: Tensor) -> tuple[PlaneStart, Tensor]:
         the coordinates, and g (d,); zero where the gradient is along x.
     """
     require_shape(x, "x", (net.W.shape[1],))
-    z = net.W @ x
     across = net.input_gradient(x.unsqueeze(0))[0]
     across = across - (across @ x) * x
     gradient = float(torch.linalg.vector_norm(across))
     g = across / gradient if gradient > 0 else across
-    return PlaneStart(net.a.to(z), z, net.W @ g, gradient, len(x)), g
+    W = net.W[torch.argsort(-net.a, stable=True)]
+    return PlaneStart(int((net.a > 0).sum()), W @ x, W @ g, gradient, len(x)), g
 
 
 def rest_of_rows(start: PlaneStart, x: Tensor, g: Tensor, *, generator: torch.Generator) -> Tensor:

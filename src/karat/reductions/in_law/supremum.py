@@ -37,29 +37,26 @@ def largest_margins(
     T, V = np.asarray(tangents, dtype=np.float64), np.asarray(weight_radii, dtype=np.float64)
     along, across = 1 / np.sqrt(1 + T * T), -y * T / np.sqrt(1 + T * T)
     kind = start.z.numpy().dtype
-    sums = _sums(
-        start.a.numpy(),
-        start.z.numpy(),
-        start.h.numpy(),
-        kind.type(y),
-        along.astype(kind),
-        across.astype(kind),
-        V.astype(kind),
+    coordinates = [numbers.astype(kind) for numbers in (along, across, V)]
+    parts = (slice(None, start.positive), slice(start.positive, None))
+    positive, negative = (
+        _sums(start.z.numpy()[part], start.h.numpy()[part], *coordinates[:2], side * y * coordinates[2])
+        for part, side in zip(parts, (1, -1), strict=True)
     )
+    sums = y * (positive - negative)
     return [float(total) / math.sqrt(start.m) for total in sums]
 
 
 @compiled(reorder=True)
-def _sums(a: Array, z: Array, h: Array, y: float, along: Array, across: Array, V: Array) -> Array:
-    """For every point the sum over neurons, block by block in double precision."""
-    totals = np.zeros(len(V))
-    zero = z[0] * 0
+def _sums(z: Array, h: Array, along: Array, across: Array, shift: Array) -> Array:
+    """Sums of relu(along z + across h + shift), a point each; blocks are added in double precision."""
+    totals = np.zeros(len(shift))
+    zero = shift[0] * 0
     for begin in range(0, len(z), BLOCK):
         end = min(begin + BLOCK, len(z))
-        for k in range(len(V)):
-            total = 0.0
+        for k in range(len(shift)):
+            total = zero
             for s in range(begin, end):
-                sign = y * a[s]
-                total += sign * max(along[k] * z[s] + across[k] * h[s] + sign * V[k], zero)
+                total += max(along[k] * z[s] + across[k] * h[s] + shift[k], zero)
             totals[k] += total
     return totals
