@@ -9,6 +9,7 @@ from karat.papers.lazy.checks import adversarial, corollary, flip_length
 from karat.papers.lazy.checks.made_up import lemmas_cell, trained_cell, worst_cell
 from karat.papers.lazy.experiments.adversarial_training import AdversarialTrainingConfig
 from karat.papers.lazy.experiments.every_net import EveryNetConfig, EveryNetResult
+from karat.papers.lazy.experiments.every_step import EveryStepConfig, EveryStepResult
 from karat.papers.lazy.experiments.worst import WorstConfig
 from karat.study.judging import Undecided
 from karat.study.registry import PAPERS
@@ -89,8 +90,17 @@ class TestTheorem:
         return examples(*cells, seeds=5)
 
     def test_nets_that_do_not_flip_count_against_it(self):
-        assert outcome("thm3.1", self.runs([True] * 12)) == "holds"
-        assert outcome("thm3.1", self.runs([True] * 8 + [False] * 4)) == "fails"
+        assert outcome("thm3.1.adversary", self.runs([True] * 12)) == "holds"
+        assert outcome("thm3.1.adversary", self.runs([True] * 8 + [False] * 4)) == "fails"
+
+    def test_draws_without_a_certificate_count_against_it(self):
+        for missing, expected in ((0, "holds"), (2, "inconclusive"), (8, "fails")):
+            cells = []
+            for d in (324, 400, 784):
+                flags = [False] * missing + [True] * (20 - missing)
+                result = EveryStepResult(certified=flags, gradient=[10.0] * 20)
+                cells.append((EveryStepConfig(d=d, m=math.ceil(d**2.4)), result))
+            assert outcome("thm3.1", examples(*cells, seeds=4)) == expected
 
     @pytest.mark.parametrize("factor", [0.1, 10.0])
     def test_its_constant_is_sharp_on_both_sides(self, factor):

@@ -14,6 +14,10 @@ thm3.1 | Thm 3.1 | 98 | upper
   One gradient step of length O(1/sqrt(d)), step size C2/|grad f(x)|^2, flips the sign of f at a fixed unit
   x for all W of the lazy ball at once, with probability 1 - p_fail, if d^2.4 <= m <= C4 exp(d^0.24).
   uses: lazy.lemB.5, lazy.lemB.7, lazy.lemB.9
+thm3.1.adversary | Thm 3.1 | 98 | qualitative
+  At small d, where no certificate decides, the worst nets of the ball C0 = 1 that an ascent over the weights
+  finds are flipped by a step of size 4/|grad f|^2, with probability 1 - p_fail.
+  origin: karat
 thm3.1.figures | Thm 3.1 | 98 | upper
   The ball of the figures, C0 = 10: one gradient step of length O(1/sqrt(d)) flips its worst net, too.
   origin: karat
