@@ -30,7 +30,7 @@ $(STAMP): pyproject.toml constraints.txt
 	@touch $@
 
 bench: $(STAMP)
-	for name in attacks flips adversarial_training symmetric sweeps certificates certified_cells soundness; do $(BIN)/karat bench $$name || exit 1; done
+	for name in attacks flips adversarial_training symmetric in_law sweeps certificates certified_cells soundness; do $(BIN)/karat bench $$name || exit 1; done
 
 clean:
 	rm -rf .venv report htmlcov .coverage .pytest_cache .mypy_cache .ruff_cache

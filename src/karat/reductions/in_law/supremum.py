@@ -37,12 +37,10 @@ def largest_margins(
     T, V = np.asarray(tangents, dtype=np.float64), np.asarray(weight_radii, dtype=np.float64)
     along, across = 1 / np.sqrt(1 + T * T), -y * T / np.sqrt(1 + T * T)
     kind = start.z.numpy().dtype
-    coordinates = [numbers.astype(kind) for numbers in (along, across, V)]
-    parts = (slice(None, start.positive), slice(start.positive, None))
-    positive, negative = (
-        _sums(start.z.numpy()[part], start.h.numpy()[part], *coordinates[:2], side * y * coordinates[2])
-        for part, side in zip(parts, (1, -1), strict=True)
-    )
+    along, across, V = (numbers.astype(kind) for numbers in (along, across, V))
+    z, h, split = start.z.numpy(), start.h.numpy(), start.positive
+    positive = _sums(z[:split], h[:split], along, across, y * V)
+    negative = _sums(z[split:], h[split:], along, across, -y * V)
     sums = y * (positive - negative)
     return [float(total) / math.sqrt(start.m) for total in sums]
 

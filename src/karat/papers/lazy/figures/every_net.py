@@ -31,7 +31,8 @@ def draw_every_net(runs: Runs[EveryNetConfig, EveryNetResult]) -> list[Picture]:
     caption = (
         "Share of starts at which the largest margin of all nets with rows within C0/sqrt(m) of the start is "
         "negative at one point within the radius: no net of the ball is robust there. Gaussian starts in "
-        f"law, m = d^2.4. Dashed: the limit of wide nets. {seeds_note(runs)}"
+        f"law, m = d^2.4; draws of {len({run.seed for run in runs})} seeds together. Dashed: wide nets in the "
+        "limit."
     )
     return [Picture("Robust error that no net of the ball avoids", caption, figure)]
 
