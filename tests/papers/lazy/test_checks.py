@@ -93,14 +93,21 @@ class TestTheorem:
         assert outcome("thm3.1.adversary", self.runs([True] * 12)) == "holds"
         assert outcome("thm3.1.adversary", self.runs([True] * 8 + [False] * 4)) == "fails"
 
-    def test_draws_without_a_certificate_count_against_it(self):
-        for missing, expected in ((0, "holds"), (2, "inconclusive"), (8, "fails")):
-            cells = []
-            for d in (324, 400, 784):
-                flags = [False] * missing + [True] * (20 - missing)
-                result = EveryStepResult(certified=flags, gradient=[10.0] * 20)
-                cells.append((EveryStepConfig(d=d, m=math.ceil(d**2.4)), result))
-            assert outcome("thm3.1", examples(*cells, seeds=4)) == expected
+    @staticmethod
+    def steps(missing, refuted):
+        cells = []
+        for d in (324, 400, 784):
+            certified, against = ([i < count for i in range(20)] for count in (20 - missing, refuted))
+            result = EveryStepResult(certified=certified, refuted=against, gradient=[10.0] * 20)
+            cells.append((EveryStepConfig(d=d, m=math.ceil(d**2.4)), result))
+        return examples(*cells, seeds=4)
+
+    def test_only_certificates_show_it_and_only_nets_refute_it(self):
+        assert outcome("thm3.1", self.steps(0, 0)) == "holds"
+        assert outcome("thm3.1", self.steps(2, 0)) == "inconclusive"
+        assert outcome("thm3.1", self.steps(8, 8)) == "fails"
+        with pytest.raises(Undecided, match="48 of 80 draws have a certificate"):
+            outcome("thm3.1", self.steps(8, 0))
 
     @pytest.mark.parametrize("factor", [0.1, 10.0])
     def test_its_constant_is_sharp_on_both_sides(self, factor):

@@ -4,9 +4,10 @@ import math
 
 import pytest
 import torch
+from scipy.stats import ks_2samp
 
 from karat.papers.lazy.experiments import every_step
-from karat.papers.lazy.single_step import gradient_ranges, value_after_step
+from karat.papers.lazy.single_step import gradient_ranges, value_after_step, value_of_turned_net
 from karat.reductions.in_law import Problem, draw_plane_start, plane_start_of
 from karat.reductions.in_law.diagram import start_matrix
 
@@ -94,3 +95,30 @@ def test_a_gradient_that_may_vanish_is_no_certificate():
 def test_a_short_step_is_not_certified():
     config = every_step.EveryStepConfig(d=400, m=10**5, C2=0.1, draws=5)
     assert not any(every_step.run(config, torch.Generator().manual_seed(0)).certified)
+
+
+def test_the_turned_net_is_distributed_as_with_matrices():
+    """Two-sample Kolmogorov-Smirnov, false alarm 1e-4."""
+    d, m, C0, C2 = 20, 300, 3.0, 2.0
+    by_matrix, by_law = [], []
+    for seed in range(300):
+        net, x, _, seen = start(seed, d, m)
+        y = 1 if seen.value > 0 else -1
+        moved = net.replace(W=net.W + y * C0 / math.sqrt(m) * torch.outer(net.a, x))
+        gradient = moved.input_gradient(x.unsqueeze(0))[0]
+        after = x - y * C2 / gradient.square().sum() * gradient
+        by_matrix.append(y * float(moved(after.unsqueeze(0))))
+        drawn = draw_plane_start(
+            d, m, generator=torch.Generator().manual_seed(10**6 + seed), dtype=torch.float64
+        )
+        by_law.append(value_of_turned_net(drawn, C0, C2, generator=torch.Generator().manual_seed(seed)))
+    assert ks_2samp(by_matrix, by_law).pvalue > 1e-4
+
+
+def test_no_net_beats_a_bound_that_certifies():
+    for seed in range(20):
+        seen = draw_plane_start(324, 50_000, generator=torch.Generator().manual_seed(seed))
+        y = 1 if seen.value > 0 else -1
+        bound = value_after_step(seen, 1.0, 4.0, y, gradient_ranges(seen, 1.0))
+        value = value_of_turned_net(seen, 1.0, 4.0, generator=torch.Generator().manual_seed(seed))
+        assert bound >= 0 or value < 0

@@ -9,9 +9,11 @@ import math
 from typing import NamedTuple
 
 import numpy as np
+import torch
 
 from karat.core.compiled import Array, compiled
 from karat.reductions.in_law import PlaneStart, largest_margins
+from karat.reductions.span import chi
 
 TAIL = 5.0
 """A Gaussian with Lipschitz constant 1 exceeds its mean by this with probability exp(-12.5) = 4e-6."""
@@ -141,6 +143,40 @@ def _value_near(start: PlaneStart, y: int, T: float, half: float, B: float, reac
     bends += B**2 * (d - 2) / (2 * kappa) + TAIL * B * math.sqrt(len(z[up]))
     slope = half * abs(rise[3] - fall[3])
     return float(rise[0] - fall[0] + slope + B * turned + bends) / math.sqrt(m)
+
+
+def value_of_turned_net(start: PlaneStart, C0: float, C2: float, *, generator: torch.Generator) -> float:
+    r"""Return y f after the step of one net of the ball, drawn in law: the net whose rows all turn towards x.
+
+    It has the largest y f(x; W) of the ball, y being the sign of the start. Its gradient differs across the
+    plane by the rows of the neurons that switch; the direction e of their sum is drawn as g was.
+
+    Args:
+        start: in the plane of the input and its gradient, with rows N(0, I).
+        C0: radius of the ball times sqrt m.
+        C2: of the step size.
+        generator: draws what the plane does not see.
+
+    Returns:
+        a positive number where the step does not flip the net.
+    """
+    y, a, was = 1 if start.value > 0 else -1, start.a.double(), start.z > 0
+    z, h = start.z.double() + y * C0 / math.sqrt(start.m) * a, start.h.double()
+    root_m, now = math.sqrt(start.m), z > 0
+    f, along = float(a @ z.clamp_min(0)) / root_m, float(a[now] @ h[now]) / root_m
+    t = torch.randn(start.m, generator=generator, dtype=torch.float64)
+    bound = a * was / max(1.0, math.sqrt(int(was.sum())))
+    t -= (t @ bound) * bound
+    switched = a * now - a * was
+    switched -= (switched @ bound) * bound
+    size, across = float(torch.linalg.vector_norm(switched)), 0.0
+    if size > 1e-9:
+        length = float(chi(torch.tensor([start.d - 2.0]), generator=generator))
+        unit, across = switched / size, size * length / root_m
+        t += (length - t @ unit) * unit
+    eta = C2 / (f**2 + along**2 + across**2)
+    after = z - y * eta * (f * z + along * h + across * t)
+    return y * float(a @ after.clamp_min(0)) / root_m
 
 
 @compiled(reorder=True)

@@ -170,7 +170,8 @@ _SHORT_ROWS = Control(
 _CERTIFICATE = (
     "At the point opposite to the start's gradient the supremum of the margin over the ball is exact, and "
     "where it is not positive no net of the ball is robust. Gaussian starts in law: (W0, x) seen in the "
-    "plane of x and its gradient. "
+    "plane of x and its gradient. A start that this point does not defeat counts against the statement, "
+    "though another point may defeat it. "
 )
 
 CHECKS = (

@@ -223,10 +223,11 @@ WINDOW = Experiment(
             cell_seconds=0.1,
         ),
         "quick": Preset(
-            config=WorstConfig(d=25, m=2264, C0=1.0, points=8, gradients=1, steps=8, fresh_starts=True),
-            points=_window((25, 36, 49), 1.0),
+            config=WorstConfig(d=36, m=5432, C0=1.0, points=12, gradients=1, steps=8, fresh_starts=True),
+            # At smaller d the step is longer than |x|.
+            points=_window((36, 49), 1.0),
             seeds=5,
-            cell_seconds=0.5,
+            cell_seconds=0.8,
         ),
         "full": Preset(
             config=WorstConfig(d=25, m=2264, C0=1.0, points=20, steps=60, fresh_starts=True),

@@ -28,11 +28,11 @@ def draw_every_net(runs: Runs[EveryNetConfig, EveryNetResult]) -> list[Picture]:
     figure, axes = new_figure(len(balls), width=4.4, height=3.3)
     for ax, C0 in zip(axes, balls, strict=True):
         _draw_shares(ax, [run for run in runs if C0 in run.config.C0], C0)
+    seeds = len({run.seed for run in runs})
     caption = (
         "Share of starts at which the largest margin of all nets with rows within C0/sqrt(m) of the start is "
         "negative at one point within the radius: no net of the ball is robust there. Gaussian starts in "
-        f"law, m = d^2.4; draws of {len({run.seed for run in runs})} seeds together. Dashed: wide nets in the "
-        "limit."
+        f"law, m = d^2.4, draws of {seeds} seeds together. Dashed: the limit of wide nets."
     )
     return [Picture("Robust error that no net of the ball avoids", caption, figure)]
 
