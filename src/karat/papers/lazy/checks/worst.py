@@ -207,7 +207,8 @@ CHECKS = (
                 removes="structure",
                 settings={"rows": "unit"},
                 cheap=_STEP_CHEAP,
-                why="A start whose gradient does not grow with d is cancelled by the ball.",
+                why="A start whose gradient does not grow with d may be cancelled by the ball.",
+                unanswered=True,
             ),
         ),
         reading="For every W at once, by a certificate: bounds on the gradient of all nets of the ball say "

@@ -154,7 +154,7 @@ NARROW = Experiment(
             config=EveryNetConfig(d=100, m=4000, C0=(1.0,), draws=100),
             grid={"d": (100, 1000, 10_000, 10**5, 10**6, 10**7, 10**8)},
             seeds=5,
-            cell_seconds=0.1,
+            cell_seconds=0.04,
         ),
         "full": Preset(
             config=EveryNetConfig(d=100, m=10**6, C0=(1.0,), draws=100),

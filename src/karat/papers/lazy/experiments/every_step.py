@@ -93,7 +93,7 @@ EVERY_STEP = Experiment(
             cell_seconds=0.05,
         ),
         "quick": Preset(
-            config=_BASE, points=_in_window({324: 30, 400: 25, 784: 14}), seeds=4, cell_seconds=1.8
+            config=_BASE, points=_in_window({324: 30, 400: 25, 784: 14}), seeds=4, cell_seconds=2
         ),
         "full": Preset(
             config=_BASE,

@@ -88,7 +88,7 @@ PHASE = Experiment(
     presets={
         "tiny": Preset(config=_BASE, points=_at_the_edge((0.3, 1.0, 3.0)), seeds=4, cell_seconds=0.05),
         "quick": Preset(
-            config=_BASE, points=_at_the_edge((0.3, 1.0, 3.0, 5.0, 10.0)), seeds=8, cell_seconds=0.2
+            config=_BASE, points=_at_the_edge((0.3, 1.0, 3.0, 5.0, 10.0)), seeds=8, cell_seconds=0.05
         ),
         "full": Preset(
             config=_BASE, points=_at_the_edge((0.3, 1.0, 3.0, 5.0, 10.0, 20.0, 30.0)), seeds=8, cell_seconds=9

@@ -227,7 +227,7 @@ WINDOW = Experiment(
             # At smaller d the step is longer than |x|.
             points=_window((36, 49), 1.0),
             seeds=5,
-            cell_seconds=0.8,
+            cell_seconds=0.9,
         ),
         "full": Preset(
             config=WorstConfig(d=25, m=2264, C0=1.0, points=20, steps=60, fresh_starts=True),
