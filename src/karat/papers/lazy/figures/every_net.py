@@ -34,7 +34,7 @@ def draw_every_net(runs: Runs[EveryNetConfig, EveryNetResult]) -> list[Picture]:
         "negative at one point within the radius: no net of the ball is robust there. Gaussian starts in "
         f"law, m = d^2.4, draws of {seeds} seeds together. Dashed: the limit of wide nets."
     )
-    return [Picture("Robust error that no net of the ball avoids", caption, figure)]
+    return [Picture("Radius at which one point defeats every net of the ball", caption, figure)]
 
 
 def _draw_shares(ax: Axes, runs: Sequence[EveryNetRun], C0: float) -> None:
@@ -74,7 +74,7 @@ def draw_phase(runs: Runs[PhaseConfig, PhaseResult]) -> list[Picture]:
         "Left: the formula for wide nets, at three attack radii; above a line no net of the ball is "
         f"robust on more than a tenth of the starts. Right: what draws show on the line. {seeds_note(runs)}"
     )
-    return [Picture("The edge between balls with and without robust nets", caption, figure)]
+    return [Picture("From which dimension on one point defeats the whole ball", caption, figure)]
 
 
 def _draw_seen(ax: Axes, runs: Sequence[PhaseRun]) -> None:
