@@ -37,7 +37,7 @@ $(STAMP): $(RUNS)
 	@touch $@
 
 bench: $(STAMP)
-	for name in attacks flips adversarial_training symmetric wide sweeps certificates certified_cells soundness; do $(BIN)/karat bench $$name || exit 1; done
+	for name in attacks flips adversarial_training symmetric in_law wide sweeps certificates certified_cells soundness; do $(BIN)/karat bench $$name || exit 1; done
 
 clean:
 	rm -rf .venv report htmlcov .coverage .pytest_cache .mypy_cache .ruff_cache

@@ -11,6 +11,7 @@ from karat.papers.lazy.checks.proof_steps import steps_cells
 from karat.papers.lazy.checks.single_step import step_cell
 from karat.papers.lazy.experiments.adversarial_training import AdversarialTrainingConfig
 from karat.papers.lazy.experiments.every_net import EveryNetConfig, EveryNetResult
+from karat.papers.lazy.experiments.every_step import EveryStepConfig, EveryStepResult
 from karat.papers.lazy.experiments.gradient_size import GradientSizeConfig, GradientSizeResult
 from karat.papers.lazy.experiments.worst import WorstConfig
 from karat.study.judging import Undecided
@@ -46,21 +47,29 @@ def trained(accuracy, **settings):
 
 class TestCorollary:
     @staticmethod
-    def runs(*errors):
-        configs = [EveryNetConfig(side=side, m=math.ceil(side**4.8)) for side in (6, 7, 8)]
-        results = [EveryNetResult(robust_error=[[0.5] * 30, [0.7] * 30, [error] * 30]) for error in errors]
-        return examples(*zip(configs, results, strict=True))
+    def runs(*constants, C0=(1.0, 10.0)):
+        cells = []
+        for d, c in zip((324, 400, 784), constants, strict=True):
+            config = EveryNetConfig(d=d, m=math.ceil(d**2.4), C0=C0, draws=100)
+            radius = [[c / math.sqrt(d)] * 100, [math.inf] * 100]
+            cells.append((config, EveryNetResult(radius=radius[: len(C0)])))
+        return examples(*cells)
 
     def test_one_constant_must_do_for_all_dimensions(self):
-        assert outcome("cor3.2", self.runs(0.95, 0.95, 0.95)) == "holds"
-        assert outcome("cor3.2", self.runs(0.95, 0.95, 0.85)) == "fails"
+        assert outcome("cor3.2", self.runs(3.9, 3.9, 3.9)) == "holds"
+        assert outcome("cor3.2", self.runs(3.9, 3.9, 4.1)) == "fails"
+
+    def test_a_ball_that_no_point_defeats_fails(self):
+        assert outcome("cor3.2.figures.every", self.runs(3.9, 3.9, 3.9)) == "fails"
+
+    def test_the_largest_ball_needs_large_dimensions(self):
+        small = examples((EveryNetConfig(d=64, m=21_619, draws=1), EveryNetResult(radius=[[0.1], [0.1]])))
+        with pytest.raises(Undecided, match="no dimension is as large as 3 C0"):
+            outcome("cor3.2.figures.every", small)
 
     def test_its_width_is_a_hypothesis(self):
         statuses = {
-            m: [
-                condition.status
-                for condition in CHECKS["lazy.cor3.2"].conditions(EveryNetConfig(side=5, m=m))
-            ]
+            m: [condition.status for condition in CHECKS["lazy.cor3.2"].conditions(EveryNetConfig(d=25, m=m))]
             for m in (2000, 2300)
         }
         assert statuses == {
@@ -84,8 +93,24 @@ class TestTheorem:
         return examples(*cells, seeds=5)
 
     def test_nets_that_do_not_flip_count_against_it(self):
-        assert outcome("thm3.1", self.runs([True] * 12)) == "holds"
-        assert outcome("thm3.1", self.runs([True] * 8 + [False] * 4)) == "fails"
+        assert outcome("thm3.1.adversary", self.runs([True] * 12)) == "holds"
+        assert outcome("thm3.1.adversary", self.runs([True] * 8 + [False] * 4)) == "fails"
+
+    @staticmethod
+    def steps(missing, refuted):
+        cells = []
+        for d in (324, 400, 784):
+            certified, against = ([i < count for i in range(20)] for count in (20 - missing, refuted))
+            result = EveryStepResult(certified=certified, refuted=against, gradient=[10.0] * 20)
+            cells.append((EveryStepConfig(d=d, m=math.ceil(d**2.4)), result))
+        return examples(*cells, seeds=4)
+
+    def test_only_certificates_show_it_and_only_nets_refute_it(self):
+        assert outcome("thm3.1", self.steps(0, 0)) == "holds"
+        assert outcome("thm3.1", self.steps(2, 0)) == "inconclusive"
+        assert outcome("thm3.1", self.steps(8, 8)) == "fails"
+        with pytest.raises(Undecided, match="48 of 80 draws have a certificate"):
+            outcome("thm3.1", self.steps(8, 0))
 
     @pytest.mark.parametrize("factor", [0.1, 10.0])
     def test_its_constant_is_sharp_on_both_sides(self, factor):

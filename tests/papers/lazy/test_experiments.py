@@ -26,6 +26,7 @@ from karat.papers.lazy.experiments.digits import Digits
 from karat.papers.lazy.experiments.smallest_flips import smallest_flips
 from karat.papers.lazy.experiments.start import draw_start
 from karat.probes.weight_adversary import smallest_gradient
+from karat.reductions.in_law import draw_plane_start, largest_margins
 from karat.study.experiment import cells
 from karat.study.registry import EXPERIMENTS
 
@@ -277,27 +278,35 @@ def test_training_without_projection_may_leave_the_ball():
 
 
 class TestEveryNet:
-    def test_no_net_of_the_ball_beats_the_supremum(self):
-        generator = torch.Generator().manual_seed(0)
-        start = draw_start(16, 200, "gaussian", generator=generator)
-        x = torch.nn.functional.normalize(torch.randn(5, 16, generator=generator), dim=1)
-        y = torch.tensor([1.0, -1.0, 1.0, -1.0, 1.0])
-        largest = every_net.largest_margin(start, x, y, 0.5, 0.1)
-        gradient = start.input_gradient(x)
-        p = x - 0.5 * y.unsqueeze(1) * torch.nn.functional.normalize(gradient, dim=1)
-        for _ in range(50):
-            moves = 0.1 * torch.nn.functional.normalize(torch.randn(200, 16, generator=generator), dim=1)
-            assert bool((y * start.replace(W=start.W + moves)(p) <= largest + 1e-5).all())
-        for point, label, margin in zip(p, y, largest, strict=True):
-            # The supremum is reached: every row goes along the point, up or down.
-            best = start.W + 0.1 * label * torch.outer(start.a, point / torch.linalg.vector_norm(point))
-            assert float(label * start.replace(W=best)(point.unsqueeze(0))) == pytest.approx(
-                float(margin), abs=1e-4
-            )
+    @staticmethod
+    def start(number):
+        return draw_plane_start(64, 5000, generator=torch.Generator().manual_seed(number))
 
-    def test_without_a_ball_no_image_is_lost(self):
-        config = every_net.EveryNetConfig(side=4, m=64, C0=math.inf, draws=2, n_test=10)
-        assert every_net.run(config, torch.Generator().manual_seed(0)).robust_error == [[0.0, 0.0]] * 3
+    @pytest.mark.parametrize("y", [-1, 1])
+    def test_the_radius_is_where_the_best_net_of_the_ball_loses(self, y):
+        """Against a scan of the walk, at most a hundredth too long."""
+        walks = torch.linspace(0, every_net.FARTHEST, 4001).tolist()
+        for number in range(10):
+            start = self.start(number)
+            radius = every_net.defeating_radius(start, 1.0, y)
+            margins = largest_margins(start, y, walks, [1 / math.sqrt(5000)] * len(walks))
+            lost = next(walk for walk, margin in zip(walks, margins, strict=True) if margin <= 0)
+            first = lost / math.hypot(1, lost)
+            assert first - 1e-3 <= radius <= 1.01 * first + 1e-9
+
+    def test_a_larger_ball_is_defeated_later_and_no_ball_at_all_never(self):
+        for number in range(5):
+            start = self.start(number)
+            radii = [every_net.defeating_radius(start, C0) for C0 in (0.0, 1.0, 2.0, 30.0, math.inf)]
+            assert radii == sorted(radii)
+            assert radii[3] == math.inf
+            assert radii[0] == 0 or radii[0] < radii[2]
+
+    def test_an_input_that_every_net_gets_wrong_needs_no_step(self):
+        values = [self.start(number) for number in range(10)]
+        wrong = [start for start in values if start.value < -1]
+        assert wrong
+        assert all(every_net.defeating_radius(start, 0.5) == 0 for start in wrong)
 
 
 def test_the_certified_gradient_is_below_what_any_adversary_finds():

@@ -283,6 +283,25 @@ def width_window(d: int) -> tuple[float, float]:
     return d**2.4, exponential(d**0.24)
 
 
+def window_opens() -> int:
+    r"""The smallest d above 2 at which a width :math:`d^{2.4} \le m \le \exp(d^{0.24})` exists at all.
+
+    Reading: with C4 = 1. The theorem's C4 must be larger for any m at smaller d.
+
+    Ref: lazy, Thm 3.1
+
+    >>> d = window_opens()
+    >>> [low <= high for low, high in (width_window(d - 1), width_window(d))]
+    [False, True]
+    """
+    closed, open_ = 100, 10**12
+    while open_ - closed > 1:
+        middle = (closed + open_) // 2
+        low, high = width_window(middle)
+        closed, open_ = (closed, middle) if low <= high else (middle, open_)
+    return open_
+
+
 def sharp_flip_length(value: float, gradient: float, C0: float) -> float:
     r"""Longest flip that rows within :math:`C_0/\sqrt m` of their start can enforce at one x, to first order.
 

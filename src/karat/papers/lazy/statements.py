@@ -14,6 +14,10 @@ thm3.1 | Thm 3.1 | 98 | upper
   One gradient step of length O(1/sqrt(d)), step size C2/|grad f(x)|^2, flips the sign of f at a fixed unit
   x for all W of the lazy ball at once, with probability 1 - p_fail, if d^2.4 <= m <= C4 exp(d^0.24).
   uses: lazy.lemB.5, lazy.lemB.7, lazy.lemB.9
+thm3.1.adversary | Thm 3.1 | 98 | qualitative
+  At small d, where no certificate decides, the worst nets of the ball C0 = 1 that an ascent over the weights
+  finds are flipped by a step of size 4/|grad f|^2, with probability 1 - p_fail.
+  origin: karat
 thm3.1.figures | Thm 3.1 | 98 | upper
   The ball of the figures, C0 = 10: one gradient step of length O(1/sqrt(d)) flips its worst net, too.
   origin: karat
@@ -44,6 +48,20 @@ cor3.2 | Cor 3.2 | 136 | lower
 cor3.2.figures | Cor 3.2 | 136 | lower
   In the ball of the figures, C0 = 10, adversarially trained nets have robust error >= 0.9 at radius
   C0/sqrt(2 d) = 7.1/sqrt(d).
+  origin: karat
+cor3.2.figures.every | Cor 3.2 | 136 | lower
+  In the ball of the figures, C0 = 10, no net is robust at a fixed x at radius 13/sqrt(d), with probability
+  1 - p_fail, if d >= 3 C0^2.
+  origin: karat
+  uses: lazy.cor3.2
+cor3.2.edge | Cor 3.2 | 136 | tight
+  In wide nets the point at distance tau = sin(t) of x against the start's gradient defeats all nets of the
+  lazy ball at once with probability Phi((k sqrt((d - 3/2)/2) - C0/2)/sqrt(1/2 - k^2/4)), k = sin(t)
+  (1 - t/pi).
+  origin: karat
+cor3.2.rate | Cor 3.2 | 136 | rate
+  The radius at which one point defeats all nets of the ball C0 = 1 on 9 of 10 starts falls like d^(-1/2),
+  also at widths far below d^2.4.
   origin: karat
 lem4.1 | Lem 4.1 | 156 | upper
   sup over the lazy ball of |f(x)| <= 2 sqrt(log(2/p_fail)) + C0.

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 
-from karat.papers.lazy.bounds import width_window
+from karat.papers.lazy.bounds import width_window, window_opens
 from karat.study.hypothesis import Condition, at_least, not_checkable
 
 
@@ -22,7 +22,9 @@ def width_conditions(d: int, m: int, p_fail: float) -> Sequence[Condition]:
         at_least("m >= d^2.4", m, low),
         enough_neurons(m, p_fail),
         not_checkable(
-            "m <= C4 exp(d^0.24)", f"the constant C4 is not given; at d = {d} it must be >= {m / high:.3g}"
+            "m <= C4 exp(d^0.24)",
+            f"the constant C4 is not given; at d = {d} it must be >= {m / high:.3g} (with C4 = 1 no m fits "
+            f"below d = {window_opens():.2g})",
         ),
     ]
 

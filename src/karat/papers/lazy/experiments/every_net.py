@@ -1,4 +1,4 @@
-"""Is any net of the lazy ball robust? Points near x at which no net of the ball is right."""
+"""Is any net of the lazy ball robust? The radius at which one point defeats all of them at once, in law."""
 
 import math
 from collections.abc import Mapping
@@ -7,137 +7,162 @@ from typing import Annotated, Any
 
 import torch
 from annotated_types import Ge, MinLen
-from torch import Tensor
 
-from karat.core.norms import norm
 from karat.core.ranges import Count, NonNegative, Unbounded, settings
-from karat.data.digits import Source, default_source
-from karat.nets import TwoLayer
-from karat.papers.lazy.experiments.digits import Digits
-from karat.papers.lazy.experiments.start import Rows, draw_start
+from karat.papers.lazy.bounds import sharp_flip_length
+from karat.papers.lazy.experiments.start import Rows
+from karat.reductions.in_law import PlaneStart, draw_plane_start, largest_margins
 from karat.study.experiment import Experiment, Preset
+from karat.study.result import Undefined
+
+FARTHEST = 2.0
+"""Tangent up to which points are tried: about where the expected margin of the ball is lowest."""
+
+RESOLUTION = 0.01
+"""Of a radius at which a ball is defeated, relative; it is rounded up."""
 
 
 @dataclass(frozen=True, kw_only=True)
 @settings
 class EveryNetConfig:
-    """Settings of one cell: some images, and independent starts.
+    """Settings of one cell: independent starts, each with an input of its own.
 
     Args:
-        side: images are side x side, of unit length.
+        d: input dimension.
         m: width.
-        C0: radius of the ball times sqrt m, inf for no ball at all.
-        c: attack radii times sqrt d.
+        C0: radii of balls around the same starts, times sqrt m; inf for no ball at all.
         draws: starts.
-        n_test: test images, the same for all starts of the cell.
         rows: of the start; "unit" is a control whose rows do not grow with d.
-        source: embedded digits or full MNIST.
     """
 
-    side: Count
+    d: Annotated[int, Ge(2)]
     m: Count
-    C0: Annotated[NonNegative, Unbounded()] = 1.0
-    c: Annotated[tuple[NonNegative, ...], MinLen(1)] = (2.0, 3.0, 4.0)
-    draws: Count = 30
-    n_test: Annotated[int, Ge(2)] = 60
+    C0: Annotated[tuple[Annotated[NonNegative, Unbounded()], ...], MinLen(1)] = (1.0, 10.0)
+    draws: Count = 20
     rows: Rows = "gaussian"
-    source: Source = "embedded"
-
-    @property
-    def d(self) -> int:
-        """Input dimension."""
-        return self.side**2
 
 
 @dataclass(frozen=True, kw_only=True)
 class EveryNetResult:
-    """What no net of the ball can withstand.
+    """What no net of a ball can withstand.
 
     Args:
-        robust_error: for every radius, one number per start: the share of images at which no net of the ball
-            is robust, a lower bound on the robust error of all nets of the ball at once.
+        radius: for every ball, one number per start: an attack radius at which no net of the ball is robust
+            at the input.
     """
 
-    robust_error: list[list[float]]
+    radius: Annotated[list[list[float]], Undefined("infinite where no point on the way defeats every net")]
 
 
 def run(config: EveryNetConfig, generator: torch.Generator) -> EveryNetResult:
-    """Count, start by start, the images at which the whole ball is broken by one point.
+    """Draw start after start in law, and look for the nearest point that defeats each of its balls.
+
+    Reading: the label is 1, for a change of all signs a_s changes the label and not the law. By rotation any
+        input of the sphere is as good as any other.
 
     Ref: lazy, Cor 3.2
     """
-    digits = Digits(side=config.side, source=config.source)
-    test = digits.draw(config.n_test, train=False, generator=generator, dtype=torch.float32)
-    errors: list[list[float]] = [[] for _ in config.c]
+    radius: list[list[float]] = [[] for _ in config.C0]
+    scale = 1.0 if config.rows == "gaussian" else 1 / math.sqrt(config.d)
     for _ in range(config.draws):
-        start = draw_start(config.d, config.m, config.rows, generator=generator)
-        for of_radius, c in zip(errors, config.c, strict=True):
-            margin = largest_margin(start, test.x, test.y, c / config.side, config.C0 / math.sqrt(config.m))
-            of_radius.append(float((margin <= 0).double().mean()))
-    return EveryNetResult(robust_error=errors)
+        start = draw_plane_start(config.d, config.m, row_scale=scale, generator=generator)
+        for of_ball, C0 in zip(radius, config.C0, strict=True):
+            of_ball.append(defeating_radius(start, C0))
+    return EveryNetResult(radius=radius)
 
 
-def largest_margin(start: TwoLayer, x: Tensor, y: Tensor, tau: float, weight_radius: float) -> Tensor:
-    r"""Return the largest margin that any net of the ball has at one point of the attack ball around each x.
-
-    The point p lies at a distance :math:`\tau` of x, against the start's gradient. There the supremum over
-    the ball separates over neurons, and is exact:
-
-    .. math:: \sup_W y f(p; W) = \frac{1}{\sqrt m} \sum_s y a_s \,
-        \mathrm{relu}\big( \langle w_{s,0}, p \rangle + y a_s V \|p\| \big).
-
-    Where it is not positive no net of the ball is robust at x.
+def defeating_radius(start: PlaneStart, C0: float, y: int = 1) -> float:
+    """Return the distance of a point at which no net of the ball is right, walking against the gradient.
 
     Args:
-        start: without biases.
-        x: (n, d) inputs.
-        y: (n,) labels.
-        tau: attack radius.
-        weight_radius: V, how far a row may move.
+        start: in the plane of the input and its gradient.
+        C0: radius of the ball times sqrt m.
+        y: label.
 
     Returns:
-        (n,) suprema.
+        that of the first such point, at most 1 % too long, inf where there is none up to `FARTHEST`.
 
     Ref: lazy, Cor 3.2
     """
-    gradient = start.input_gradient(x)
-    p = x - tau * (y / norm(gradient, 2)).unsqueeze(1) * gradient
-    z, reach = start.preactivations(p), (weight_radius * norm(p, 2)).unsqueeze(1)
-    push = start.scale * start.a
-    more, less = torch.relu(z + reach), torch.relu(z - reach)
-    largest = torch.where(push > 0, more, less) @ push
-    smallest = torch.where(push > 0, less, more) @ push
-    return torch.where(y > 0, largest, -smallest)
+    if math.isinf(C0):
+        return math.inf
+    weight_radius = C0 / math.sqrt(start.m)
+    first_order = sharp_flip_length(y * start.value, start.gradient, C0)
+    guess = math.tan(math.asin(min(0.7, max(0.1 / math.sqrt(start.d), first_order))))
+    tangents = [0.0, 0.9 * guess, guess, 1.1 * guess, FARTHEST]
+    margins: dict[float, float] = {}
+    while True:
+        found = largest_margins(start, y, tangents, [weight_radius] * len(tangents))
+        margins.update(zip(tangents, found, strict=True))
+        high = min((tangent for tangent, margin in margins.items() if margin <= 0), default=math.inf)
+        if high in (0.0, math.inf):
+            return high
+        low = max(tangent for tangent in margins if tangent < high)
+        if high - low <= RESOLUTION * high:
+            return high / math.sqrt(1 + high**2)
+        # The margin is nearly linear in the tangent; the middle is there for when it is not.
+        root = low + (high - low) * margins[low] / (margins[low] - margins[high])
+        near = ((1 - RESOLUTION / 3) * root, (1 + RESOLUTION / 3) * root, (low + high) / 2)
+        tangents = [tangent for tangent in near if low < tangent < high]
 
 
-def _window(sides: tuple[int, ...]) -> tuple[Mapping[str, Any], ...]:
-    """Cells whose width meets the lower end m >= d^2.4."""
-    return tuple({"side": side, "m": math.ceil(side**4.8)} for side in sides)
+def in_window(dimensions: tuple[int, ...]) -> tuple[Mapping[str, Any], ...]:
+    """Cells whose width meets the lower end m >= d^2.4.
+
+    Args:
+        dimensions: of the cells.
+    """
+    # At the smallest dimensions draws cost nothing.
+    return tuple({"d": d, "m": math.ceil(d**2.4), "draws": 100 if d < 200 else 20} for d in dimensions)
 
 
-_BASE = EveryNetConfig(side=6, m=5432, source=default_source())
+_BASE = EveryNetConfig(d=64, m=math.ceil(64**2.4))
 
 EVERY_NET = Experiment(
     name="lazy.every-net",
     title="Inside the theorem's window, is any net of the lazy ball robust at a radius of order 1/sqrt d?",
     paper="lazy",
     presets={
-        "tiny": Preset(
-            config=EveryNetConfig(side=4, m=777, c=(1.0, 3.5), draws=10, n_test=20),
-            points=_window((4, 5)),
-            seeds=2,
-            cell_seconds=0.1,
+        "tiny": Preset(config=_BASE, points=in_window((25, 64, 100)), seeds=4, cell_seconds=0.05),
+        "quick": Preset(
+            config=_BASE, points=in_window((25, 64, 100, 196, 324, 400, 784)), seeds=4, cell_seconds=1
         ),
-        # Radii up to 2/3 of |x|; widths beyond d = 64 would cost minutes as matrices.
-        "quick": Preset(config=_BASE, points=_window((6, 7, 8)), seeds=3, cell_seconds=0.8),
         "full": Preset(
-            config=EveryNetConfig(
-                side=6, m=5432, c=(1.0, 2.0, 3.0, 4.0), draws=50, n_test=200, source=default_source()
-            ),
-            points=_window((6, 7, 8, 10, 12)),
-            seeds=5,
-            cell_seconds=120,
+            config=_BASE,
+            points=in_window((25, 64, 100, 196, 324, 400, 784, 1156, 1600)),
+            seeds=20,
+            cell_seconds=6,
         ),
     },
     run=run,
+    work=lambda config: config.m * config.draws * len(config.C0),
+)
+
+# Below the window's lower end on purpose: the law is exact at any width.
+NARROW = Experiment(
+    name="lazy.every-net.narrow",
+    title="At one width, how does the radius at which one point defeats all lazy nets fall with d?",
+    paper="lazy",
+    presets={
+        "tiny": Preset(
+            config=EveryNetConfig(d=100, m=1000, C0=(1.0,), draws=40),
+            grid={"d": (100, 10_000, 1_000_000)},
+            seeds=4,
+            cell_seconds=0.05,
+        ),
+        "quick": Preset(
+            config=EveryNetConfig(d=100, m=4000, C0=(1.0,), draws=100),
+            grid={"d": (100, 1000, 10_000, 10**5, 10**6, 10**7, 10**8)},
+            seeds=5,
+            cell_seconds=0.04,
+        ),
+        "full": Preset(
+            config=EveryNetConfig(d=100, m=10**6, C0=(1.0,), draws=100),
+            grid={"d": (100, 1000, 10_000, 10**5, 10**6, 10**7, 10**8, 10**9)},
+            seeds=10,
+            cell_seconds=6,
+        ),
+    },
+    run=run,
+    work=lambda config: config.m * config.draws * len(config.C0),
 )

@@ -212,8 +212,8 @@ def _one_width(dimensions: tuple[int, ...], m: int, C0: float) -> tuple[Mapping[
 _D = (25, 49, 100, 196, 400, 784)
 
 WINDOW = Experiment(
-    name="lazy.thm3.1",
-    title="Inside the theorem's window m >= d^2.4, how does the longest flip of the ball fall with d?",
+    name="lazy.thm3.1.adversary",
+    title="Inside the theorem's window, but at small d, does the step flip the worst nets that are found?",
     paper="lazy",
     presets={
         "tiny": Preset(
@@ -223,8 +223,9 @@ WINDOW = Experiment(
             cell_seconds=0.1,
         ),
         "quick": Preset(
-            config=WorstConfig(d=25, m=2264, C0=1.0, points=8, gradients=1, steps=8, fresh_starts=True),
-            points=_window((25, 36, 64), 1.0),
+            config=WorstConfig(d=36, m=5432, C0=1.0, points=12, gradients=1, steps=8, fresh_starts=True),
+            # At smaller d the step is longer than |x|.
+            points=_window((36, 49), 1.0),
             seeds=5,
             cell_seconds=0.9,
         ),

@@ -1,38 +1,91 @@
-"""Robust error that no net of the lazy ball can avoid."""
+"""Radii at which one point defeats every net of the lazy ball, and the dimension from which on it does."""
+
+import math
+from collections.abc import Sequence
 
 import numpy as np
+from matplotlib.axes import Axes
 
-from karat.papers.lazy.checks.corollary import LEAST_ERROR, errors_by_radius
+from karat.papers.lazy.bounds_in_law import defeated_share, defeating_dimension
+from karat.papers.lazy.checks.corollary import EveryNetRun, radii_of
+from karat.papers.lazy.checks.phase import PhaseRun
 from karat.papers.lazy.experiments.every_net import EVERY_NET, EveryNetConfig, EveryNetResult
+from karat.papers.lazy.experiments.phase import EDGE, PHASE, PhaseConfig, PhaseResult
 from karat.study.drawing.picture import Drawing, Picture
-from karat.study.drawing.series import draw_series, seeds_note
+from karat.study.drawing.series import draw_series, plain_ticks, seeds_note
 from karat.study.drawing.style import INK, PALETTE, finish, new_figure
-from karat.study.run import Runs, grouped
+from karat.study.run import Runs, grouped, pivot
 
 
 def draw_every_net(runs: Runs[EveryNetConfig, EveryNetResult]) -> list[Picture]:
-    """Draw the share of images at which no net of the ball is robust, over the radius.
+    """Draw the share of starts whose whole ball one point defeats, over the radius, ball by ball.
 
     Ref: lazy, Cor 3.2
     """
     if not runs:
         return []
-    figure, (ax,) = new_figure(1, width=4.6, height=3.0)
-    for index, (d, cells) in enumerate(sorted(grouped(runs, lambda run: run.config.d).items())):
-        radii = np.array(list(errors_by_radius(cells)))
-        rows = [{c: float(np.mean(errors)) for c, errors in errors_by_radius([run]).items()} for run in cells]
-        table = np.array([[row.get(c, np.nan) for c in radii] for row in rows])
-        draw_series(ax, radii, table, f"d = {d}", color=PALETTE[index % 7])
-    ax.axhline(LEAST_ERROR, color=INK, linestyle=":", linewidth=1.1, label=f"{LEAST_ERROR:g} (corollary)")
-    ax.set_ylim(-0.03, 1.05)
-    finish(ax, x=r"radius $\tau\sqrt{d}$", y="robust error of every net")
-    config = runs[0].config
+    balls = runs[0].config.C0
+    figure, axes = new_figure(len(balls), width=4.4, height=3.3)
+    for ax, C0 in zip(axes, balls, strict=True):
+        _draw_shares(ax, [run for run in runs if C0 in run.config.C0], C0)
+    seeds = len({run.seed for run in runs})
     caption = (
-        f"Share of {config.n_test} digits at which the margin of all nets with rows within C0/sqrt(m) of the "
-        f"start, C0 = {config.C0:g}, m = d^2.4, is certainly negative somewhere within the radius; mean over "
-        f"{config.draws} starts. {seeds_note(runs)}"
+        "Share of starts at which the largest margin of all nets with rows within C0/sqrt(m) of the start is "
+        "negative at one point within the radius: no net of the ball is robust there. Gaussian starts in "
+        f"law, m = d^2.4, draws of {seeds} seeds together. Dashed: the limit of wide nets."
     )
-    return [Picture("Robust error that no net of the ball avoids", caption, figure)]
+    return [Picture("Radius at which one point defeats every net of the ball", caption, figure)]
 
 
-FIGURES = (Drawing(EVERY_NET, draw_every_net),)
+def _draw_shares(ax: Axes, runs: Sequence[EveryNetRun], C0: float) -> None:
+    """Solid: starts that are defeated; dashed: the formula."""
+    for index, (d, cells) in enumerate(sorted(grouped(runs, lambda run: run.config.d).items())):
+        radii = np.array([radius for run in cells for radius in radii_of(run, C0)]) * math.sqrt(d)
+        largest = min(max(4.0, 1.4 * C0), 0.89 * math.sqrt(d))
+        c = np.linspace(0, largest, 120)
+        color = PALETTE[index % 7]
+        ax.plot(c, [(radii <= one).mean() for one in c], color=color, label=f"d = {d}", linewidth=1.4)
+        formula = [defeated_share(d, C0, one / math.sqrt(d)) for one in c]
+        ax.plot(c, formula, color=color, linestyle="--", linewidth=0.8)
+    ax.set_ylim(-0.03, 1.05)
+    finish(ax, x=r"radius $\tau\sqrt{d}$", y="share of starts", title=f"C0 = {C0:g}")
+
+
+def draw_phase(runs: Runs[PhaseConfig, PhaseResult]) -> list[Picture]:
+    """Draw the dimension at which one point defeats the ball on nine of ten starts, and the share seen there.
+
+    Ref: lazy, Cor 3.2
+    """
+    if not runs:
+        return []
+    figure, (left, right) = new_figure(2, width=4.2, height=3.3)
+    balls = np.geomspace(0.25, 32, 80)
+    for index, tau in enumerate((0.25, 0.5, 0.85)):
+        edge = [defeating_dimension(C0, tau, EDGE) for C0 in balls]
+        left.plot(balls, edge, color=PALETTE[index], label=rf"$\tau$ = {tau:g}")
+    tau = runs[0].config.tau
+    points = sorted({(run.config.C0, run.config.d) for run in runs})
+    left.plot(*zip(*points, strict=True), "o", color=INK, markersize=4, label=f"drawn, $\\tau$ = {tau:g}")
+    left.set_xscale("log")
+    left.set_yscale("log")
+    finish(left, x="ball C0", y="dimension d*", title="Dimension from which 9 of 10 starts are lost")
+    _draw_seen(right, runs)
+    caption = (
+        "Left: the formula for wide nets, at three attack radii; above a line no net of the ball is "
+        f"robust on more than a tenth of the starts. Right: what draws show on the line. {seeds_note(runs)}"
+    )
+    return [Picture("From which dimension on one point defeats the whole ball", caption, figure)]
+
+
+def _draw_seen(ax: Axes, runs: Sequence[PhaseRun]) -> None:
+    """Share seen on the edge, with the formula's."""
+    C0, table = pivot(runs, lambda run: run.config.C0, lambda run: run.result.defeated)
+    ax.set_xscale("log")
+    draw_series(ax, C0, table, "draws in law", color=INK)
+    ax.axhline(EDGE, color=PALETTE[1], linestyle="--", linewidth=1.1, label="formula")
+    plain_ticks(ax, list(C0))
+    ax.set_ylim(0.7, 1.0)
+    finish(ax, x="ball C0", y="share of starts that are lost", title="On the line")
+
+
+FIGURES = (Drawing(EVERY_NET, draw_every_net), Drawing(PHASE, draw_phase))
