@@ -32,8 +32,8 @@ def typeset(text: str) -> str:
     'error ≤ 2 exp(-c (√(n/d) |μ|² / C - τ)²)'
     >>> typeset("m >= d^2.4 and k^-0.5")
     'm ≥ d^2.4 and k^-0.5'
-    >>> typeset("w_star at_start, 5/sqrt d")
-    'w⋆ at_start, 5/√d'
+    >>> typeset("w_star at_start, 5/sqrt d, R/sqrt(m)")
+    'w⋆ at_start, 5/√d, R/√m'
     >>> typeset("theta(w0, w') >= 0.8, start -> before")
     'θ(w₀, w′) ≥ 0.8, start → before'
     """
@@ -42,6 +42,7 @@ def typeset(text: str) -> str:
     text = re.sub(r"(?<![A-Za-z])(?:" + "|".join(_GREEK) + r")(?![A-Za-z])", lambda m: _GREEK[m[0]], text)
     text = re.sub(r"_star(?![A-Za-z])", "⋆", text)
     text = re.sub(r"(?<![A-Za-z])sqrt (?=\w)", "√", text)
+    text = re.sub(r"√\((\w+)\)", r"√\1", text)
     text = re.sub(r"(?<!\w)w0(?!\w)", "w₀", text)
     text = re.sub(r"(?<!\w)w'", "w′", text)
     return re.sub(r"\^(\d+)(?!\d|\.\d)", lambda m: m[1].translate(_POWERS), text)
