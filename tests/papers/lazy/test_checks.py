@@ -47,25 +47,46 @@ def trained(accuracy, **settings):
 
 class TestCorollary:
     @staticmethod
-    def runs(*constants, C0=(1.0, 10.0)):
+    def runs(*constants, C0=(1.0, 10.0), robust=False):
         cells = []
         for d, c in zip((324, 400, 784), constants, strict=True):
             config = EveryNetConfig(d=d, m=math.ceil(d**2.4), C0=C0, draws=100)
             radius = [[c / math.sqrt(d)] * 100, [math.inf] * 100]
-            cells.append((config, EveryNetResult(radius=radius[: len(C0)])))
+            answers = [[False] * 100, [robust] * 100]
+            cells.append((config, EveryNetResult(radius=radius[: len(C0)], robust=answers[: len(C0)])))
         return examples(*cells)
 
     def test_one_constant_must_do_for_all_dimensions(self):
         assert outcome("cor3.2", self.runs(3.9, 3.9, 3.9)) == "holds"
-        assert outcome("cor3.2", self.runs(3.9, 3.9, 4.1)) == "fails"
+        with pytest.raises(Undecided, match="no robust net is known"):
+            outcome("cor3.2", self.runs(3.9, 3.9, 4.1))
 
-    def test_a_ball_that_no_point_defeats_fails(self):
-        assert outcome("cor3.2.figures.every", self.runs(3.9, 3.9, 3.9)) == "fails"
+    def test_only_a_robust_net_refutes_it(self):
+        with pytest.raises(Undecided, match="no robust net is known"):
+            outcome("cor3.2.figures.every", self.runs(3.9, 3.9, 3.9))
+        assert outcome("cor3.2.figures.every", self.runs(3.9, 3.9, 3.9, robust=True)) == "fails"
 
     def test_the_largest_ball_needs_large_dimensions(self):
-        small = examples((EveryNetConfig(d=64, m=21_619, draws=1), EveryNetResult(radius=[[0.1], [0.1]])))
+        result = EveryNetResult(radius=[[0.1], [0.1]], robust=[[False], [False]])
+        small = examples((EveryNetConfig(d=64, m=21_619, draws=1), result))
         with pytest.raises(Undecided, match="no dimension is as large as 3 C0"):
             outcome("cor3.2.figures.every", small)
+
+    @pytest.mark.parametrize(
+        ("name", "d", "C0", "unmet"),
+        [
+            ("cor3.2", 324, (1.0, 10.0), 0),
+            ("cor3.2", 324, (10.0,), 1),
+            ("cor3.2", 324, (math.inf,), 1),
+            ("cor3.2.figures.every", 324, (10.0,), 0),
+            ("cor3.2.figures.every", 196, (10.0,), 1),
+            ("cor3.2.figures.every", 400, (30.0,), 2),
+        ],
+    )
+    def test_each_constant_is_for_its_ball(self, name, d, C0, unmet):
+        config = EveryNetConfig(d=d, m=math.ceil(d**2.4), C0=C0)
+        statuses = [condition.status for condition in CHECKS[f"lazy.{name}"].conditions(config)]
+        assert statuses.count("unmet") == unmet
 
     def test_its_width_is_a_hypothesis(self):
         statuses = {
@@ -73,7 +94,7 @@ class TestCorollary:
             for m in (2000, 2300)
         }
         assert statuses == {
-            m: [first, *["not checkable"] * 2] for m, first in ((2000, "unmet"), (2300, "met"))
+            m: [first, *["not checkable"] * 2, "met"] for m, first in ((2000, "unmet"), (2300, "met"))
         }
 
     def test_an_error_that_was_not_enclosed_is_no_number(self):

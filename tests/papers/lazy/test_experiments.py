@@ -302,6 +302,15 @@ class TestEveryNet:
             assert radii[3] == math.inf
             assert radii[0] == 0 or radii[0] < radii[2]
 
+    def test_a_ball_that_reaches_a_robust_net_is_never_defeated(self):
+        """Rows are almost surely below sqrt d + 4.8 = 12.8 here; V = C0/10."""
+        config = every_net.EveryNetConfig(d=64, m=100, C0=(127.0, 129.0, math.inf), draws=20)
+        result = every_net.run(config, torch.Generator().manual_seed(0))
+        assert result.robust == [[False] * 20, [True] * 20, [True] * 20]
+        assert result.radius[1:] == [[math.inf] * 20] * 2
+        rows = torch.randn(1000, 100, 64, generator=torch.Generator().manual_seed(1))
+        assert float(torch.linalg.vector_norm(rows, dim=2).max()) < 12.8
+
     def test_an_input_that_every_net_gets_wrong_needs_no_step(self):
         values = [self.start(number) for number in range(10)]
         wrong = [start for start in values if start.value < -1]

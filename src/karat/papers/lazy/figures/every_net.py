@@ -24,7 +24,7 @@ def draw_every_net(runs: Runs[EveryNetConfig, EveryNetResult]) -> list[Picture]:
     """
     if not runs:
         return []
-    balls = runs[0].config.C0
+    balls = sorted({C0 for run in runs for C0 in run.config.C0})
     figure, axes = new_figure(len(balls), width=4.4, height=3.3)
     for ax, C0 in zip(axes, balls, strict=True):
         _draw_shares(ax, [run for run in runs if C0 in run.config.C0], C0)
@@ -71,8 +71,9 @@ def draw_phase(runs: Runs[PhaseConfig, PhaseResult]) -> list[Picture]:
     finish(left, x="ball C0", y="dimension d*", title="Dimension from which 9 of 10 starts are lost")
     _draw_seen(right, runs)
     caption = (
-        "Left: the formula for wide nets, at three attack radii; above a line no net of the ball is "
-        f"robust on more than a tenth of the starts. Right: what draws show on the line. {seeds_note(runs)}"
+        "Left: the formula for wide nets, at three attack radii: above a line one point defeats the ball on "
+        "more than nine of ten starts; below it other points may. Right: the share that draws show. "
+        f"{seeds_note(runs)}"
     )
     return [Picture("From which dimension on one point defeats the whole ball", caption, figure)]
 
