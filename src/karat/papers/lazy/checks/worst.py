@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from statistics import median
 
 from karat.papers.lazy.checks.made_up import worst_cell
-from karat.papers.lazy.checks.window import width_conditions
+from karat.papers.lazy.checks.window import one_C4, width_conditions
 from karat.papers.lazy.experiments.every_step import EVERY_STEP, EveryStepConfig, EveryStepResult
 from karat.papers.lazy.experiments.worst import WINDOW, WORST, WorstConfig, WorstResult
 from karat.papers.lazy.single_step import CHANCE
@@ -67,7 +67,11 @@ def _theorem(runs: Sequence[StepRun]) -> Finding:
             )
         )
     config = runs[0].config
-    return noted(all_of(*findings), f"C0 = {config.C0:g}, C2 = {config.C2:g}; draws are pairs of x and W0.")
+    return noted(
+        all_of(*findings),
+        f"C0 = {config.C0:g}, C2 = {config.C2:g}; draws are pairs of x and W0.",
+        one_C4((run.config.d, run.config.m) for run in runs),
+    )
 
 
 def _step_width(config: EveryStepConfig) -> Sequence[Condition]:
@@ -85,7 +89,11 @@ def _adversary(runs: Sequence[WorstRun]) -> Finding:
             noted(share(sum(flipped), len(flipped), "at least", 1 - P_FAIL), f"d = {d}: {_lengths(cells)}.")
         )
     C2 = ", ".join(f"{C2:g}" for C2 in sorted({run.config.C2 for run in runs}))
-    return noted(all_of(*findings), f"C0 = {C0:g}, C2 = {C2}; draws are pairs of x and W0.")
+    return noted(
+        all_of(*findings),
+        f"C0 = {C0:g}, C2 = {C2}; draws are pairs of x and W0.",
+        one_C4((run.config.d, run.config.m) for cells in by_dimension.values() for run in cells),
+    )
 
 
 def _lengths(cells: Sequence[WorstRun]) -> str:

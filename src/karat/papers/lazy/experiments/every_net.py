@@ -138,7 +138,7 @@ def _root(margins: Mapping[float, float], low: float, high: float) -> float:
     return low + (high - low) * margins[low] / fall if fall > 0 else math.nan
 
 
-def in_window(balls: Mapping[int, tuple[float, ...]]) -> tuple[Mapping[str, Any], ...]:
+def at_lower_end(balls: Mapping[int, tuple[float, ...]]) -> tuple[Mapping[str, Any], ...]:
     """Cells whose width meets the lower end m >= d^2.4.
 
     Args:
@@ -160,11 +160,14 @@ EVERY_NET = Experiment(
     paper="lazy",
     presets={
         "tiny": Preset(
-            config=_BASE, points=in_window(dict.fromkeys((25, 64, 100), _SMALL)), seeds=4, cell_seconds=0.05
+            config=_BASE,
+            points=at_lower_end(dict.fromkeys((25, 64, 100), _SMALL)),
+            seeds=4,
+            cell_seconds=0.05,
         ),
         "quick": Preset(
             config=_BASE,
-            points=in_window(
+            points=at_lower_end(
                 {**dict.fromkeys((25, 64, 100, 196), _SMALL), 324: _FIGURES, 400: _FIGURES, 784: _BOTH}
             ),
             seeds=4,
@@ -172,7 +175,7 @@ EVERY_NET = Experiment(
         ),
         "full": Preset(
             config=_BASE,
-            points=in_window(
+            points=at_lower_end(
                 {
                     **dict.fromkeys((25, 64, 100, 196), _SMALL),
                     **dict.fromkeys((324, 400, 784, 1156, 1600), _BOTH),

@@ -213,7 +213,7 @@ _D = (25, 49, 100, 196, 400, 784)
 
 WINDOW = Experiment(
     name="lazy.thm3.1.adversary",
-    title="Inside the theorem's window, but at small d, does the step flip the worst nets that are found?",
+    title="At the window's lower end and small d, does the step flip the worst nets that are found?",
     paper="lazy",
     presets={
         "tiny": Preset(
