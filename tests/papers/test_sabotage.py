@@ -186,6 +186,7 @@ SPOILED = [
     ("lazy.thm3.1.figures", "flips a hundred times as long", times(100.0, "worst")),
     ("lazy.thm3.1.constant", "flips ten times as long", times(10.0, "worst")),
     ("lazy.thm3.1.constant", "flips ten times as short", times(0.1, "worst")),
+    ("lazy.cor3.2.figures", "half of the images wrong", value(clean_accuracy=0.5)),
     ("lazy.cor3.2.edge", "the variance 1/2 of the start alone", edge(variance=lambda k: 0.5)),
     ("lazy.cor3.2.edge", "the mean square of chi for its mean", edge(less=0.0)),
     ("lazy.cor3.2.edge", "a decline that is right at 30 degrees", edge(k=lambda tau: 5 * tau / 6)),

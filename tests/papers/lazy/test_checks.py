@@ -239,6 +239,17 @@ class TestAdversarialTraining:
         with pytest.raises(Undecided, match="one ball"):
             outcome("sec3.movement", examples(cells[0]))
 
+    def test_a_slow_fall_before_a_rise_is_no_increase(self):
+        accuracies = {8.0: 0.5, 15.0: 0.46, 20.0: 0.42, 27.5: 0.6}
+        cells = [trained(accuracy, side=28, C0=C0) for C0, accuracy in accuracies.items()]
+        assert outcome("sec3.movement", examples(*cells)) == "fails"
+
+    def test_nets_that_are_wrong_without_any_attack_show_no_corollary(self):
+        config, result = trained(0.02, side=28, c=7.1)
+        assert outcome("cor3.2.figures", examples((config, result))) == "holds"
+        with pytest.raises(Undecided, match="wrong without any attack"):
+            outcome("cor3.2.figures", examples((config, replace(result, clean_accuracy=0.5))))
+
     def test_a_projection_that_costs_accuracy_in_one_dimension_hurts(self):
         cells = []
         for side, accuracy in ((10, 0.99), (28, 0.93)):
@@ -248,6 +259,11 @@ class TestAdversarialTraining:
                 cells.append((config, replace(result, clean_accuracy=clean)))
         assert outcome("sec5.2.projection", examples(*cells[:2])) == "holds"
         assert outcome("sec5.2.projection", examples(*cells)) == "fails"
+        with pytest.raises(Undecided, match="nothing is compared"):
+            outcome("sec5.2.projection", examples(cells[0]))
+        useless = [(config, replace(result, clean_accuracy=0.5)) for config, result in cells]
+        with pytest.raises(Undecided, match="without projection clean accuracy is only"):
+            outcome("sec5.2.projection", examples(cells[0], useless[1]))
 
     def test_no_robustness_with_and_without_the_ball_is_no_success(self):
         cells = [trained(0.0, side=28, C0=C0) for C0 in (10.0, math.inf)]

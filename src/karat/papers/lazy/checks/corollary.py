@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from karat.papers.lazy.checks.made_up import trained_cell
 from karat.papers.lazy.checks.powers import QUARTER
-from karat.papers.lazy.checks.trained import TrainedRun
+from karat.papers.lazy.checks.trained import NO_TRAINING, TrainedRun
 from karat.papers.lazy.checks.window import one_C4, width_conditions
 from karat.papers.lazy.experiments.adversarial import BRACKET
 from karat.papers.lazy.experiments.adversarial_training import (
@@ -24,7 +24,7 @@ from karat.papers.lazy.experiments.every_net import (
 from karat.study.check import Check
 from karat.study.control import Control
 from karat.study.curves import curves
-from karat.study.finding import ERROR, Finding
+from karat.study.finding import ACCURACY, ERROR, Finding
 from karat.study.hypothesis import Condition, at_least, at_most, is_so
 from karat.study.judging import Undecided, all_of, bound, noted, rate, share
 from karat.study.run import Run, examples, grouped
@@ -33,6 +33,9 @@ EveryNetRun = Run[EveryNetConfig, EveryNetResult]
 
 LEAST_ERROR = 0.9
 """Robust error that the corollary grants to every net of the ball."""
+
+RIGHT = 0.9
+"""Clean accuracy of a trained net: less is no learning, and robust errors of such nets say nothing."""
 
 P_FAIL = 0.05
 """Of Theorem 3.1 at a fixed x; the corollary then holds with probability 1 - 10 p_fail = 1/2."""
@@ -169,11 +172,13 @@ def _trained(runs: Sequence[TrainedRun]) -> Finding:
     for d, cells in sorted(at_largest.items()):
         # What an attack breaks is broken: a lower bound on the robust error.
         attacked = [1 - run.result.robust_accuracy for run in cells]
-        clean = sum(run.result.clean_accuracy for run in cells) / len(cells)
+        clean = bound([run.result.clean_accuracy for run in cells], "at least", RIGHT, ACCURACY)
+        if clean.outcome != "holds":
+            raise Undecided(f"d = {d}: trained nets are wrong without any attack, clean accuracy {clean}.")
         findings.append(
             noted(
                 bound(attacked, "at least", LEAST_ERROR, ERROR),
-                f"d = {d}, radius {c:g}/sqrt d = {c / math.sqrt(d):.2f}: clean accuracy {clean:.2f}.",
+                f"d = {d}, radius {c:g}/sqrt d = {c / math.sqrt(d):.2f}: clean accuracy {clean}.",
             )
         )
     return all_of(*findings)
@@ -309,8 +314,16 @@ CHECKS = (
                 cheap={"side": 28, "c": 7.1, "epochs": 24, "certified": 0},
                 why="Without the projection the same training finds robust nets at this radius.",
             ),
+            replace(
+                NO_TRAINING,
+                cheap={"side": 28, "c": 7.1, "n_test": 60, "certified": 0},
+                why="Untrained nets are wrong without any attack, and no attack is needed.",
+                seeds=3,
+                unanswered=True,
+            ),
         ),
         reading="Radius C0/sqrt(2 d) = 7.1/sqrt d, the sharp constant at C0 = 10. The nets are those of "
-        "projected adversarial training at this radius; what PGD breaks is a lower bound on the error.",
+        "projected adversarial training at this radius; what PGD breaks is a lower bound on the error. Their "
+        "clean accuracy must be at least 0.9.",
     ),
 )
