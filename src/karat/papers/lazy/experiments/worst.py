@@ -212,7 +212,7 @@ def _one_width(dimensions: tuple[int, ...], m: int, C0: float) -> tuple[Mapping[
 _D = (25, 49, 100, 196, 400, 784)
 
 WINDOW = Experiment(
-    name="lazy.thm3.1.adversary",
+    name="lazy.worst.wide",
     title="At the window's lower end and small d, does the step flip the worst nets that are found?",
     paper="lazy",
     presets={
