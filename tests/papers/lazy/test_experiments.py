@@ -318,19 +318,6 @@ class TestEveryNet:
         assert all(every_net.defeating_radius(start, 0.5) == 0 for start in wrong)
 
 
-def test_the_certified_gradient_is_below_what_any_adversary_finds():
-    for seed in range(4):
-        generator = torch.Generator().manual_seed(seed)
-        x = torch.nn.functional.normalize(torch.randn(100, generator=generator), dim=0)
-        net = draw_start(100, 400, "gaussian", generator=generator)
-        for C0 in (0.0, 0.5, 2.0):
-            radius = C0 / 20
-            assert worst.gradient_floor(net, x, radius) <= smallest_gradient(net, x, radius) + 1e-4
-    value, gradient = net.value_and_input_gradient(x.unsqueeze(0))
-    across = torch.linalg.vector_norm(gradient[0] - value * x)
-    assert worst.gradient_floor(net, x, 0.0) == pytest.approx(float(across), rel=1e-4)
-
-
 def test_the_ceiling_is_above_every_subset():
     rows = torch.randn(8, 3, generator=torch.Generator().manual_seed(0))
     masks = torch.tensor(list(itertools.product((0.0, 1.0), repeat=8)))
@@ -349,11 +336,10 @@ def test_rows_on_their_kink_stay_inside_the_ball():
 
 
 def test_fresh_starts_are_independent_and_one_start_is_shared():
-    config = worst.WorstConfig(d=9, m=64, C0=1.0, points=2, steps=2, gradients=1)
+    config = worst.WorstConfig(d=9, m=64, C0=1.0, points=2, steps=2)
     shared, fresh = (
         worst.run(replace(config, fresh_starts=flag), torch.Generator().manual_seed(0))
         for flag in (False, True)
     )
     assert shared.start_value[0] == pytest.approx(fresh.start_value[0], rel=1e-5)
     assert shared.start_value[1] != pytest.approx(fresh.start_value[1], rel=1e-3)
-    assert len(fresh.smallest_gradient) == len(fresh.gradient_floor) == 1
