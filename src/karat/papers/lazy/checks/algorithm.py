@@ -105,8 +105,8 @@ def _projection(runs: Sequence[TrainedRun]) -> Finding:
         lost = [free[seed] - inside[seed] for seed in sorted(inside.keys() & free.keys())]
         difference = bound(lost, "at most", HURTS.size, GAIN)
         findings += [
-            noted(success, f"{success} without projection."),
-            noted(difference, f"{difference} less than without projection."),
+            noted(success, f"d = {d}: {success} without projection."),
+            noted(difference, f"d = {d}: {difference} less than without projection."),
         ]
     return all_of(*findings)
 
