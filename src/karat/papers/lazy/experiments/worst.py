@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields
 from typing import Annotated, Any, Literal
 
 import torch
-from annotated_types import MinLen
+from annotated_types import Ge, MinLen
 from torch import Tensor
 
 from karat.core.ranges import Count, NonNegative, Positive, settings
@@ -25,7 +25,7 @@ class WorstConfig:
     """Settings of one cell: a few inputs, and a start W0 drawn after them.
 
     Args:
-        d: input dimension.
+        d: input dimension; at d = 1 no gradient lies across x.
         m: width.
         C0: radius of the ball times sqrt m.
         points: inputs on the sphere.
@@ -38,7 +38,7 @@ class WorstConfig:
         bias: control: whether the nets of the cone have biases, which do not scale with W.
     """
 
-    d: Count
+    d: Annotated[int, Ge(2)]
     m: Count
     C0: NonNegative
     points: Count = 3
