@@ -12,7 +12,7 @@ from karat.papers.lazy.checks.phase import PhaseRun
 from karat.papers.lazy.experiments.every_net import EVERY_NET, EveryNetConfig, EveryNetResult
 from karat.papers.lazy.experiments.phase import EDGE, PHASE, PhaseConfig, PhaseResult
 from karat.study.drawing.picture import Drawing, Picture
-from karat.study.drawing.series import draw_series, plain_ticks, seeds_note
+from karat.study.drawing.series import draw_series, plain_ticks
 from karat.study.drawing.style import INK, PALETTE, finish, new_figure
 from karat.study.run import Runs, grouped, pivot
 
@@ -71,8 +71,8 @@ def draw_phase(runs: Runs[PhaseConfig, PhaseResult]) -> list[Picture]:
     _draw_seen(right, runs)
     caption = (
         "Left: the formula for wide nets, at three attack radii: above a line one point defeats the ball on "
-        "more than nine of ten starts; below it other points may. Right: the share that draws show. "
-        f"{seeds_note(runs)}"
+        "more than nine of ten starts; below it other points may. Dots: settings of the draws. Right: the "
+        f"share that draws of {len({run.seed for run in runs})} seeds together show."
     )
     return [Picture("From which dimension on one point defeats the whole ball", caption, figure)]
 
@@ -82,7 +82,7 @@ def _draw_seen(ax: Axes, runs: Sequence[PhaseRun]) -> None:
     by_radius = sorted(grouped(runs, lambda run: run.config.tau).items())
     for index, (tau, cells) in enumerate(by_radius):
         d, table = pivot(cells, lambda run: run.config.d, lambda run: run.result.defeated)
-        draw_series(ax, d, table, rf"$\tau$ = {tau:g}", color=PALETTE[index], line="")
+        draw_series(ax, d, table, rf"$\tau$ = {tau:g}", color=PALETTE[index], line="", band=False)
         sizes = sorted({(run.config.d, run.config.C0) for run in cells})
         formula = [defeated_share(at, C0, tau) for at, C0 in sizes]
         label = "formula" if index == 0 else None
@@ -91,6 +91,7 @@ def _draw_seen(ax: Axes, runs: Sequence[PhaseRun]) -> None:
     plain_ticks(ax, [5, 10, 20, 50, 100, 200])
     ax.set_ylim(0.0, 1.0)
     finish(ax, x="input dimension d", y="share of starts that are lost", title="Draws in law")
+    ax.legend(frameon=False, fontsize=8, loc="lower right")
 
 
 FIGURES = (Drawing(EVERY_NET, draw_every_net), Drawing(PHASE, draw_phase))
