@@ -171,7 +171,7 @@ EVERY_NET = Experiment(
                 {**dict.fromkeys((25, 64, 100, 196), _SMALL), 324: _FIGURES, 400: _FIGURES, 784: _BOTH}
             ),
             seeds=4,
-            cell_seconds=0.7,
+            cell_seconds=0.5,
         ),
         "full": Preset(
             config=_BASE,

@@ -99,7 +99,7 @@ PHASE = Experiment(
     presets={
         "tiny": Preset(config=_BASE, points=_over_angles(300), seeds=4, cell_seconds=0.05),
         "quick": Preset(
-            config=_BASE, points=(*_over_angles(), _where(0.5, 5.0, EDGE)), seeds=8, cell_seconds=0.2
+            config=_BASE, points=(*_over_angles(), _where(0.5, 5.0, EDGE)), seeds=8, cell_seconds=0.25
         ),
         "full": Preset(
             config=_BASE,
