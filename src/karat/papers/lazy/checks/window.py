@@ -23,8 +23,8 @@ def width_conditions(d: int, m: int, p_fail: float) -> Sequence[Condition]:
         enough_neurons(m, p_fail),
         not_checkable(
             "m <= C4 exp(d^0.24)",
-            f"the constant C4, one for all settings, is not given; at d = {d} it must be >= {m / high:.3g} (with "
-            f"C4 = 1 no m fits below d = {window_opens():.2g})",
+            f"the constant C4, one for all settings, is not given; at d = {d} it must be "
+            f">= {m / high:.3g} (with C4 = 1 no m fits below d = {window_opens():.2g})",
         ),
     ]
 
