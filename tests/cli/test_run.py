@@ -7,6 +7,7 @@ import pytest
 from karat_toys import DEAR, LATE, TOY
 
 from karat import study
+from karat.cli.run import _print_groups
 from karat.core.statistics import t_interval
 from karat.study.check import Check
 from karat.study.experiment import Experiment
@@ -41,6 +42,11 @@ def test_run_prints_mean_and_interval_over_seeds_and_where_the_records_are(karat
     assert rows[0] == ["d", "value", "mean [95 % interval]", "seeds"]
     assert [row[0] for row in rows if row[1:2] == ["mean"]] == ["1", "2", "3"]
     assert outcome.out.splitlines()[-1] == f"records  6 in {tmp_path / 'store.sqlite'}"
+
+
+def test_values_that_are_all_lists_have_no_table(capsys):
+    _print_groups([])
+    assert capsys.readouterr().out == ""
 
 
 def test_run_gives_strict_json_and_nothing_else(karat):

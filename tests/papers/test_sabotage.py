@@ -7,6 +7,7 @@ to a constant (`lazy.lem4.4`, `purification.lemH.1`) spoils nothing and is not a
 
 import math
 from dataclasses import replace
+from statistics import NormalDist
 
 import pytest
 
@@ -73,6 +74,19 @@ def times(factor, *names):
         return [item * factor for item in old] if isinstance(old, list) else old * factor
 
     return lambda run: replace(run.result, **{name: changed(getattr(run.result, name)) for name in names})
+
+
+def edge(*, k=None, variance=None, less=1.5):
+    """Sets shares to those of a wrong formula for the edge of the ball."""
+
+    def wrong(run):
+        tau, C0, d = run.config.tau, run.config.C0, run.config.d
+        decline = k(tau) if k else tau * (1 - math.asin(tau) / math.pi)
+        spread = math.sqrt(variance(decline) if variance else 1 / 2 - decline**2 / 4)
+        mean = C0 / 2 - decline * math.sqrt((d - less) / 2)
+        return replace(run.result, defeated=NormalDist().cdf(-mean / spread))
+
+    return wrong
 
 
 def method(name, **changes):
@@ -168,10 +182,17 @@ SPOILED = [
     ("features.fig24", "constant answers", students(0.3, 0.1)),
     ("features.fig25", "constant answers", students(0.3, 0.1)),
     ("lazy.thm3.1", "a third does not flip", third_not_flipped),
+    ("lazy.thm3.1", "gradients a hundredth as long", times(0.01, "gradient")),
+    ("lazy.thm3.1.adversary", "flips a hundred times as long", times(100.0, "worst")),
+    ("lazy.thm3.1.adversary", "gradients a hundredth as long", times(0.01, "gradient")),
     ("lazy.thm3.1.adversary", "a third never flips", third_never_flips),
     ("lazy.thm3.1.figures", "flips a hundred times as long", times(100.0, "worst")),
     ("lazy.thm3.1.constant", "flips ten times as long", times(10.0, "worst")),
     ("lazy.thm3.1.constant", "flips ten times as short", times(0.1, "worst")),
+    ("lazy.cor3.2.figures", "half of the images wrong", value(clean_accuracy=0.5)),
+    ("lazy.cor3.2.edge", "the variance 1/2 of the start alone", edge(variance=lambda k: 0.5)),
+    ("lazy.cor3.2.edge", "the mean square of chi for its mean", edge(less=0.0)),
+    ("lazy.cor3.2.edge", "a decline that is right at 30 degrees", edge(k=lambda tau: 5 * tau / 6)),
     ("lazy.lem4.1", "the supremum of one net", value(supremum=[0.5] * 40)),
     ("lazy.lem4.3", "a hundredth of the count", times(0.01, "can_switch")),
     ("lazy.lemB.6.switch", "every neuron switches", value(switches=1000)),

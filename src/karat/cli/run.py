@@ -226,7 +226,8 @@ def _print_groups(groups: "list[Group]") -> None:
         for status in ("diverged", "failed"):
             if status in group.statuses:
                 rows.append([*values, status, "", str(group.statuses[status])])
-    print_table([*settings, "value", "mean [95 % interval]", "seeds"], rows)
+    if rows:  # a result of lists alone has no value of which seeds have a mean
+        print_table([*settings, "value", "mean [95 % interval]", "seeds"], rows)
 
 
 def _group_json(group: "Group") -> dict[str, object]:

@@ -47,25 +47,46 @@ def trained(accuracy, **settings):
 
 class TestCorollary:
     @staticmethod
-    def runs(*constants, C0=(1.0, 10.0)):
+    def runs(*constants, C0=(1.0, 10.0), robust=False):
         cells = []
         for d, c in zip((324, 400, 784), constants, strict=True):
             config = EveryNetConfig(d=d, m=math.ceil(d**2.4), C0=C0, draws=100)
             radius = [[c / math.sqrt(d)] * 100, [math.inf] * 100]
-            cells.append((config, EveryNetResult(radius=radius[: len(C0)])))
+            answers = [[False] * 100, [robust] * 100]
+            cells.append((config, EveryNetResult(radius=radius[: len(C0)], robust=answers[: len(C0)])))
         return examples(*cells)
 
     def test_one_constant_must_do_for_all_dimensions(self):
         assert outcome("cor3.2", self.runs(3.9, 3.9, 3.9)) == "holds"
-        assert outcome("cor3.2", self.runs(3.9, 3.9, 4.1)) == "fails"
+        with pytest.raises(Undecided, match="no robust net is known"):
+            outcome("cor3.2", self.runs(3.9, 3.9, 4.1))
 
-    def test_a_ball_that_no_point_defeats_fails(self):
-        assert outcome("cor3.2.figures.every", self.runs(3.9, 3.9, 3.9)) == "fails"
+    def test_only_a_robust_net_refutes_it(self):
+        with pytest.raises(Undecided, match="no robust net is known"):
+            outcome("cor3.2.figures.every", self.runs(3.9, 3.9, 3.9))
+        assert outcome("cor3.2.figures.every", self.runs(3.9, 3.9, 3.9, robust=True)) == "fails"
 
     def test_the_largest_ball_needs_large_dimensions(self):
-        small = examples((EveryNetConfig(d=64, m=21_619, draws=1), EveryNetResult(radius=[[0.1], [0.1]])))
+        result = EveryNetResult(radius=[[0.1], [0.1]], robust=[[False], [False]])
+        small = examples((EveryNetConfig(d=64, m=21_619, draws=1), result))
         with pytest.raises(Undecided, match="no dimension is as large as 3 C0"):
             outcome("cor3.2.figures.every", small)
+
+    @pytest.mark.parametrize(
+        ("name", "d", "C0", "unmet"),
+        [
+            ("cor3.2", 324, (1.0, 10.0), 0),
+            ("cor3.2", 324, (10.0,), 1),
+            ("cor3.2", 324, (math.inf,), 1),
+            ("cor3.2.figures.every", 324, (10.0,), 0),
+            ("cor3.2.figures.every", 196, (10.0,), 1),
+            ("cor3.2.figures.every", 400, (30.0,), 2),
+        ],
+    )
+    def test_each_constant_is_for_its_ball(self, name, d, C0, unmet):
+        config = EveryNetConfig(d=d, m=math.ceil(d**2.4), C0=C0)
+        statuses = [condition.status for condition in CHECKS[f"lazy.{name}"].conditions(config)]
+        assert statuses.count("unmet") == unmet
 
     def test_its_width_is_a_hypothesis(self):
         statuses = {
@@ -73,7 +94,7 @@ class TestCorollary:
             for m in (2000, 2300)
         }
         assert statuses == {
-            m: [first, *["not checkable"] * 2] for m, first in ((2000, "unmet"), (2300, "met"))
+            m: [first, *["not checkable"] * 2, "met"] for m, first in ((2000, "unmet"), (2300, "met"))
         }
 
     def test_an_error_that_was_not_enclosed_is_no_number(self):
@@ -218,6 +239,17 @@ class TestAdversarialTraining:
         with pytest.raises(Undecided, match="one ball"):
             outcome("sec3.movement", examples(cells[0]))
 
+    def test_a_slow_fall_before_a_rise_is_no_increase(self):
+        accuracies = {8.0: 0.5, 15.0: 0.46, 20.0: 0.42, 27.5: 0.6}
+        cells = [trained(accuracy, side=28, C0=C0) for C0, accuracy in accuracies.items()]
+        assert outcome("sec3.movement", examples(*cells)) == "fails"
+
+    def test_nets_that_are_wrong_without_any_attack_show_no_corollary(self):
+        config, result = trained(0.02, side=28, c=7.1)
+        assert outcome("cor3.2.figures", examples((config, result))) == "holds"
+        with pytest.raises(Undecided, match="wrong without any attack"):
+            outcome("cor3.2.figures", examples((config, replace(result, clean_accuracy=0.5))))
+
     def test_a_projection_that_costs_accuracy_in_one_dimension_hurts(self):
         cells = []
         for side, accuracy in ((10, 0.99), (28, 0.93)):
@@ -227,6 +259,11 @@ class TestAdversarialTraining:
                 cells.append((config, replace(result, clean_accuracy=clean)))
         assert outcome("sec5.2.projection", examples(*cells[:2])) == "holds"
         assert outcome("sec5.2.projection", examples(*cells)) == "fails"
+        with pytest.raises(Undecided, match="nothing is compared"):
+            outcome("sec5.2.projection", examples(cells[0]))
+        useless = [(config, replace(result, clean_accuracy=0.5)) for config, result in cells]
+        with pytest.raises(Undecided, match="without projection clean accuracy is only"):
+            outcome("sec5.2.projection", examples(cells[0], useless[1]))
 
     def test_no_robustness_with_and_without_the_ball_is_no_success(self):
         cells = [trained(0.0, side=28, C0=C0) for C0 in (10.0, math.inf)]

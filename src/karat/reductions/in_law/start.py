@@ -6,6 +6,7 @@ Symbols: :math:`f(x) = m^{-1/2} \sum_s a_s \, \mathrm{relu}(\langle w_s, x \rang
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 
 import torch
 from torch import Tensor
@@ -46,7 +47,7 @@ class PlaneStart:
         """Width."""
         return len(self.z)
 
-    @property
+    @cached_property
     def value(self) -> float:
         """The output f(x) of the start."""
         parts = (self.z[: self.positive], self.z[self.positive :])

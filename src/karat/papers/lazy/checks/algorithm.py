@@ -19,6 +19,7 @@ SUCCEEDS = 0.9
 _CHEAP = {"side": 28, "c": 3.5, "m": 400, "n": 100, "n_test": 60}
 
 VISIBLE = Margin(0.05, "a twentieth is about what one would notice in a figure of accuracies")
+HURTS = Margin(0.01, "the paper's test errors are below 1 %: so much more would double such an error")
 GAIN = Unit("difference of accuracies", -1.0, 1.0)
 
 
@@ -82,7 +83,7 @@ def _printed(accuracy: float) -> list[TrainedRun]:
 
 
 def _projection(runs: Sequence[TrainedRun]) -> Finding:
-    """Clean accuracy in the ball of the figures: high, and not visibly below that without a projection."""
+    """Clean accuracy in the ball of the figures: high, as without a projection, and hardly below that."""
     findings = []
     for d, of_d in sorted(grouped(runs, lambda run: run.config.d).items()):
         balls = [run.config.C0 for run in of_d if math.isfinite(run.config.C0)]
@@ -94,10 +95,19 @@ def _projection(runs: Sequence[TrainedRun]) -> Finding:
         findings.append(
             noted(accuracy, f"d = {d}: clean accuracy {accuracy} in the ball C0 = {min(balls):g}.")
         )
-        if free:
-            lost = [free[seed] - inside[seed] for seed in sorted(inside.keys() & free.keys())]
-            difference = bound(lost, "at most", VISIBLE.size, GAIN)
-            findings.append(noted(difference, f"{difference} less than without projection."))
+        if not free:
+            if accuracy.leaning == "holds":
+                raise Undecided(f"no net of d = {d} was trained without projection: nothing is compared.")
+            continue
+        success = bound(list(free.values()), "at least", SUCCEEDS, ACCURACY)
+        if success.outcome == "fails":
+            raise Undecided(f"d = {d}: without projection clean accuracy is only {success}.")
+        lost = [free[seed] - inside[seed] for seed in sorted(inside.keys() & free.keys())]
+        difference = bound(lost, "at most", HURTS.size, GAIN)
+        findings += [
+            noted(success, f"d = {d}: {success} without projection."),
+            noted(difference, f"d = {d}: {difference} less than without projection."),
+        ]
     return all_of(*findings)
 
 
@@ -124,7 +134,7 @@ CHECKS = (
         claim_id="lazy.sec5.2.projection",
         experiment=BEYOND,
         evaluate=_projection,
-        satisfied=_clean(0.99),
+        satisfied=_clean(0.995),
         violated=_clean(0.8),
         controls=(
             replace(NO_TRAINING, cheap=_CHEAP),
@@ -136,8 +146,8 @@ CHECKS = (
                 why="Rows that may move by 0.1/sqrt m change f by 0.05, and the net stays as it was drawn.",
             ),
         ),
-        reading="Clean test accuracy, dimension by dimension, at the radii of the experiment; hurt is what "
-        "one would notice, a twentieth.",
+        reading="Clean test accuracy, dimension by dimension, at the radii of the experiment; hurt is one "
+        "per cent: the paper's test errors are below that. Without the projection nets must be right, too.",
     ),
     Check(
         claim_id="lazy.alg1.line4",

@@ -20,24 +20,19 @@ def worst_cell(
     *,
     worst: float,
     sharp: float | None = None,
-    smallest: float | None = None,
-    floor: float | None = None,
     flipped: bool = True,
     cone_change: float = 0.0,
 ) -> tuple[WorstConfig, WorstResult]:
-    """Return a made-up cell for an example; by default nothing moves the gradient from sqrt(d/2).
+    """Return a made-up cell for an example; the gradient is sqrt(d/2).
 
     Args:
         config: its settings.
         worst: longest flip.
         sharp: the formula's; None for the same.
-        smallest: smallest gradient found; None for sqrt(d/2).
-        floor: its certificate; None for the same as the smallest.
         flipped: whether the theorem's step flips.
         cone_change: of the rescaled nets.
     """
     gradient = math.sqrt(config.d / 2)
-    least = gradient if smallest is None else smallest
     points = config.points
     return config, WorstResult(
         at_start=[worst / 2] * points,
@@ -47,9 +42,6 @@ def worst_cell(
         gradient=[gradient] * points,
         sharp=[worst if sharp is None else sharp] * points,
         flipped=[flipped] * points,
-        smallest_gradient=[least] * points,
-        gradient_floor=[least if floor is None else floor] * points,
-        gradient_at_start=[gradient] * points,
         cone_change=cone_change,
     )
 

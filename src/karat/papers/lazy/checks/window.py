@@ -1,7 +1,7 @@
 """The hypotheses that the theorem and its lemmas share: how wide the net must be, and how wide it may be."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from karat.papers.lazy.bounds import width_window, window_opens
 from karat.study.hypothesis import Condition, at_least, not_checkable
@@ -23,10 +23,22 @@ def width_conditions(d: int, m: int, p_fail: float) -> Sequence[Condition]:
         enough_neurons(m, p_fail),
         not_checkable(
             "m <= C4 exp(d^0.24)",
-            f"the constant C4 is not given; at d = {d} it must be >= {m / high:.3g} (with C4 = 1 no m fits "
-            f"below d = {window_opens():.2g})",
+            f"the constant C4, one for all settings, is not given; at d = {d} it must be "
+            f">= {m / high:.3g} (with C4 = 1 no m fits below d = {window_opens():.2g})",
         ),
     ]
+
+
+def one_C4(sizes: Iterable[tuple[int, int]]) -> str:
+    """Return the sentence that names the constant C4 which all settings together need.
+
+    Args:
+        sizes: d and m of the settings.
+
+    Ref: lazy, Thm 3.1
+    """
+    needed = max(m / width_window(d)[1] for d, m in sizes)
+    return f"One constant C4 must cover all these widths: it is at least {needed:.3g}."
 
 
 def enough_neurons(m: int, p_fail: float) -> Condition:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from statistics import median
 
 from karat.papers.lazy.checks.made_up import worst_cell
-from karat.papers.lazy.checks.window import width_conditions
+from karat.papers.lazy.checks.window import one_C4, width_conditions
 from karat.papers.lazy.experiments.every_step import EVERY_STEP, EveryStepConfig, EveryStepResult
 from karat.papers.lazy.experiments.worst import WINDOW, WORST, WorstConfig, WorstResult
 from karat.papers.lazy.single_step import CHANCE
@@ -25,6 +25,9 @@ P_FAIL = 0.1
 LONGEST = 1.0
 """A step longer than |x| itself is no small perturbation: such nets count as not flipped."""
 
+GRADIENT = 1 / 4
+"""Of sqrt d, which Lemma 4.2 grants to all gradients: no step is longer than C2/(GRADIENT sqrt d)."""
+
 HALF_AN_OCTAVE = Margin(
     1 - 2**-0.5,
     "the triangle inequality of Lemma 4.1 would give C0 for C0/2, twice the length: a factor sqrt 2 is "
@@ -42,13 +45,19 @@ def _width(config: WorstConfig) -> Sequence[Condition]:
 def _theorem(runs: Sequence[StepRun]) -> Finding:
     """Share of draws on which one step of size C2/|grad f|^2 provably flips every net, at every dimension.
 
-    Reading: the theorem grants one C2 for all dimensions, and probability 1 - p_fail over W0 at a fixed x. A
-        certificate may be wrong with a small probability, which is added to what is asked of the share. Only
-        nets that a step does not flip refute the theorem; a certificate that gives out does not.
+    Reading: the theorem grants one C2 for all dimensions, and probability 1 - p_fail over W0 at a fixed x.
+        The step is of length O(1/sqrt d), and the constant is that of Lemma 4.2: only draws count on which
+        no step is longer. A certificate may be wrong with a small probability, which is added to what is
+        asked of the share. Only nets that a step does not flip refute the theorem; a certificate that gives
+        out does not.
     """
     findings = []
     for d, cells in sorted(grouped(runs, lambda run: run.config.d).items()):
-        certified = [flag for run in cells for flag in run.result.certified]
+        certified = [
+            flag and _short(run.config.C2 / gradient if gradient > 0 else math.inf, run.config)
+            for run in cells
+            for flag, gradient in zip(run.result.certified, run.result.gradient, strict=True)
+        ]
         flipped = [not flag for run in cells for flag in run.result.refuted]
         smallest = min(gradient for run in cells for gradient in run.result.gradient)
         step = (
@@ -67,7 +76,11 @@ def _theorem(runs: Sequence[StepRun]) -> Finding:
             )
         )
     config = runs[0].config
-    return noted(all_of(*findings), f"C0 = {config.C0:g}, C2 = {config.C2:g}; draws are pairs of x and W0.")
+    return noted(
+        all_of(*findings),
+        f"C0 = {config.C0:g}, C2 = {config.C2:g}; draws are pairs of x and W0.",
+        one_C4((run.config.d, run.config.m) for run in runs),
+    )
 
 
 def _step_width(config: EveryStepConfig) -> Sequence[Condition]:
@@ -80,12 +93,27 @@ def _adversary(runs: Sequence[WorstRun]) -> Finding:
     by_dimension = grouped([run for run in runs if run.config.C0 == C0], lambda run: run.config.d)
     findings = []
     for d, cells in sorted(by_dimension.items()):
-        flipped = [flag for run in cells for flag in run.result.flipped]
+        flipped = [
+            flag and _short(run.config.C2 / gradient, run.config) and _short(length, run.config)
+            for run in cells
+            for flag, gradient, length in zip(
+                run.result.flipped, run.result.gradient, run.result.worst, strict=True
+            )
+        ]
         findings.append(
             noted(share(sum(flipped), len(flipped), "at least", 1 - P_FAIL), f"d = {d}: {_lengths(cells)}.")
         )
     C2 = ", ".join(f"{C2:g}" for C2 in sorted({run.config.C2 for run in runs}))
-    return noted(all_of(*findings), f"C0 = {C0:g}, C2 = {C2}; draws are pairs of x and W0.")
+    return noted(
+        all_of(*findings),
+        f"C0 = {C0:g}, C2 = {C2}; draws are pairs of x and W0.",
+        one_C4((run.config.d, run.config.m) for cells in by_dimension.values() for run in cells),
+    )
+
+
+def _short(length: float, config: EveryStepConfig | WorstConfig) -> bool:
+    """Whether a step is not longer than C2/|grad f| may be; NaN stands for no step."""
+    return not length > config.C2 / (GRADIENT * math.sqrt(config.d))
 
 
 def _lengths(cells: Sequence[WorstRun]) -> str:
@@ -158,7 +186,7 @@ def _in_window(*, worst: float, flipped: bool) -> list[tuple[WorstConfig, WorstR
 
 _FIGURE = WorstConfig(d=784, m=1600, C0=10.0, points=16)
 _SMALL_BALL = WorstConfig(d=784, m=1600, C0=1.0)
-_CHEAP = {"points": 4, "steps": 4, "gradients": 1}
+_CHEAP = {"points": 4, "steps": 4}
 _IN_WINDOW = {**_CHEAP, "d": 64, "m": math.ceil(64**2.4)}
 
 
@@ -215,7 +243,8 @@ CHECKS = (
         "where their steps lead, and at all these points together the supremum of y f over the ball and over "
         "directions is bounded, exactly in the plane of x and the start's gradient, by the comparison of "
         "Gaussian processes across it. Where there is no certificate one net of the ball, that with all rows "
-        "turned towards x, takes its step: it can refute. C0 = 1, C2 = 4 at every d. "
+        "turned towards x, takes its step: it can refute. C0 = 1, C2 = 4 at every d; a step counts if it "
+        "is not longer than 4 C2/sqrt d, the length that Lemma 4.2 allows. "
         "The certificate gives out below d = 300; the theorem's constants may exclude small d.",
         headline=True,
     ),
@@ -251,7 +280,8 @@ CHECKS = (
         ),
         reading="For every W: Frank-Wolfe ascent over the ball towards the net with the longest flip, x and "
         "W0 drawn anew each time. A draw counts if one step of size C2/|grad f|^2 flips the start and that "
-        "net; C2 = 4 at every d, for the proof's step is 2 |f|/(1 - kappa) and |f| <= C0/2 + 1.2 with "
+        "net and is not longer than 4 C2/sqrt d, the length that Lemma 4.2 allows. C2 = 4 at every d, "
+        "for the proof's step is 2 |f|/(1 - kappa) and |f| <= C0/2 + 1.2 with "
         "probability 0.9. C0 = 1.",
         headline=True,
     ),

@@ -17,6 +17,9 @@ from karat.study.experiment import Experiment, Preset
 EDGE = 0.9
 """Share of starts at which the edge is drawn: the robust error of the corollary."""
 
+HALF = 0.5
+"""Share at which the mean alone decides, and no spread."""
+
 
 @dataclass(frozen=True, kw_only=True)
 @settings
@@ -70,28 +73,39 @@ def run(config: PhaseConfig, generator: torch.Generator) -> PhaseResult:
     return PhaseResult(defeated=defeated / config.draws)
 
 
-def _at_the_edge(balls: tuple[float, ...], exponent: float = 2.0) -> tuple[Mapping[str, Any], ...]:
-    """For every ball the dimension d* that the formula names, at a width m = d^exponent of 2000 at least."""
-    dimensions = [round(defeating_dimension(C0, 0.5, EDGE)) for C0 in balls]
+def _where(tau: float, C0: float, share: float, draws: int = 0) -> Mapping[str, Any]:
+    """The dimension at which the formula names this share, at a width m = d^2 of 2000 at least."""
+    d = round(defeating_dimension(C0, tau, share))
+    # A share of one half has the larger spread.
+    draws = draws or (3000 if share == HALF else 1500)
+    return {"tau": tau, "C0": C0, "d": d, "m": max(2000, d**2), "draws": draws}
+
+
+def _over_angles(draws: int = 0) -> tuple[Mapping[str, Any], ...]:
+    """Small dimensions, where draws cost little and half a dimension shows, at three attack radii."""
     return tuple(
-        {"C0": C0, "d": d, "m": max(2000, math.ceil(d**exponent))}
-        for C0, d in zip(balls, dimensions, strict=True)
+        _where(tau, C0, share, draws)
+        for tau, C0 in ((0.2, 0.5), (0.5, 2.0), (0.8, 4.0))
+        for share in (HALF, EDGE)
     )
 
 
-_BASE = PhaseConfig(d=23, m=2000, C0=1.0)
+_BASE = PhaseConfig(d=13, m=2000, C0=2.0)
 
 PHASE = Experiment(
-    name="lazy.phase",
-    title="From which dimension on does one point at |x|/2 defeat the whole ball on nine of ten starts?",
+    name="lazy.ball-edge",
+    title="How often does one point defeat the whole lazy ball, at several radii, balls and dimensions?",
     paper="lazy",
     presets={
-        "tiny": Preset(config=_BASE, points=_at_the_edge((0.3, 1.0, 3.0)), seeds=4, cell_seconds=0.05),
+        "tiny": Preset(config=_BASE, points=_over_angles(300), seeds=4, cell_seconds=0.05),
         "quick": Preset(
-            config=_BASE, points=_at_the_edge((0.3, 1.0, 3.0, 5.0, 10.0)), seeds=8, cell_seconds=0.05
+            config=_BASE, points=(*_over_angles(), _where(0.5, 5.0, EDGE)), seeds=8, cell_seconds=0.25
         ),
         "full": Preset(
-            config=_BASE, points=_at_the_edge((0.3, 1.0, 3.0, 5.0, 10.0, 20.0, 30.0)), seeds=8, cell_seconds=9
+            config=_BASE,
+            points=(*_over_angles(), *(_where(0.5, C0, EDGE) for C0 in (5.0, 10.0, 20.0))),
+            seeds=8,
+            cell_seconds=30,
         ),
     },
     run=run,

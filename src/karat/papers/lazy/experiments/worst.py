@@ -2,11 +2,11 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from typing import Annotated, Any, Literal
 
 import torch
-from annotated_types import MinLen
+from annotated_types import Ge, MinLen
 from torch import Tensor
 
 from karat.core.ranges import Count, NonNegative, Positive, settings
@@ -14,8 +14,7 @@ from karat.nets import TwoLayer
 from karat.papers.lazy.bounds import sharp_flip_length
 from karat.papers.lazy.experiments.smallest_flips import smallest_flips
 from karat.papers.lazy.experiments.start import Rows, draw_start
-from karat.papers.lazy.experiments.subset import subset_ceiling
-from karat.probes.weight_adversary import WorstNet, longest_flip, smallest_gradient
+from karat.probes.weight_adversary import WorstNet, longest_flip
 from karat.study.experiment import Experiment, Preset
 from karat.study.result import Undefined
 
@@ -26,11 +25,10 @@ class WorstConfig:
     """Settings of one cell: a few inputs, and a start W0 drawn after them.
 
     Args:
-        d: input dimension.
+        d: input dimension; at d = 1 no gradient lies across x.
         m: width.
         C0: radius of the ball times sqrt m.
         points: inputs on the sphere.
-        gradients: how many of them an adversary against the gradient sees, too.
         steps: of the ascent over the weights.
         scales: factors r of the cone, W -> r W.
         C2: of the theorem's step size C2/|grad f|^2.
@@ -40,11 +38,10 @@ class WorstConfig:
         bias: control: whether the nets of the cone have biases, which do not scale with W.
     """
 
-    d: Count
+    d: Annotated[int, Ge(2)]
     m: Count
     C0: NonNegative
     points: Count = 3
-    gradients: Count = 3
     steps: Count = 16
     scales: Annotated[tuple[Positive, ...], MinLen(1)] = (0.1, 10.0)
     C2: Positive = 4.0
@@ -69,9 +66,6 @@ class WorstResult:
         gradient: gradient norm of that net.
         sharp: longest flip of the ball to first order, in closed form.
         flipped: whether the step C2/|grad f|^2 flips the start as well as the net with the longest flip.
-        smallest_gradient: smallest gradient norm found over the ball, for the first `gradients` inputs.
-        gradient_floor: for the same inputs, a certified lower bound on the gradient of every net of the ball.
-        gradient_at_start: norm of the gradient of W0 across x.
         cone_change: largest relative change of a longest flip when its net is rescaled.
     """
 
@@ -82,9 +76,6 @@ class WorstResult:
     gradient: Annotated[list[float], Undefined("no net of the ball has a flip longer than 0")]
     sharp: Annotated[list[float], Undefined("infinite where the ball can cancel the whole gradient")]
     flipped: list[bool]
-    smallest_gradient: list[float]
-    gradient_floor: list[float]
-    gradient_at_start: list[float]
     cone_change: Annotated[
         float, Undefined("infinite where a net flips and a rescaled copy of it never does")
     ]
@@ -104,8 +95,7 @@ def run(config: WorstConfig, generator: torch.Generator) -> WorstResult:
     for group in groups:
         start = draw_start(config.d, config.m, config.rows, generator=generator)
         b = torch.randn(config.m, generator=generator) if config.bias else None
-        left = config.gradients - sum(len(part.smallest_gradient) for part in parts)
-        parts.append(_at_start(config, start, group, b, left))
+        parts.append(_at_start(config, start, group, b))
     lists = [field.name for field in fields(WorstResult) if field.name != "cone_change"]
     return WorstResult(
         **{name: [value for part in parts for value in getattr(part, name)] for name in lists},
@@ -113,8 +103,8 @@ def run(config: WorstConfig, generator: torch.Generator) -> WorstResult:
     )
 
 
-def _at_start(config: WorstConfig, net: TwoLayer, x: Tensor, b: Tensor | None, gradients: int) -> WorstResult:
-    """Everything about the inputs that share a start; `gradients` of them meet the second adversary."""
+def _at_start(config: WorstConfig, net: TwoLayer, x: Tensor, b: Tensor | None) -> WorstResult:
+    """Everything about the inputs that share a start."""
     radius = config.C0 / math.sqrt(config.m)
     value, gradient = net.value_and_input_gradient(x)
     # <x, grad f> = f, since f is homogeneous.
@@ -130,7 +120,6 @@ def _at_start(config: WorstConfig, net: TwoLayer, x: Tensor, b: Tensor | None, g
     flipped = [
         _flips(net, point, config.C2) and _flips(worst.net, point, config.C2) for worst, point in pairs
     ]
-    few = x[:gradients]
     return WorstResult(
         at_start=at_start.length.tolist(),
         start_value=value.abs().tolist(),
@@ -141,9 +130,6 @@ def _at_start(config: WorstConfig, net: TwoLayer, x: Tensor, b: Tensor | None, g
             sharp_flip_length(abs(float(f)), float(g), config.C0) for f, g in zip(value, across, strict=True)
         ],
         flipped=flipped,
-        smallest_gradient=[smallest_gradient(net, point, radius) for point in few],
-        gradient_floor=[gradient_floor(net, point, radius) for point in few],
-        gradient_at_start=across.tolist(),
         cone_change=max(0.0, *changes),
     )
 
@@ -156,34 +142,6 @@ def _flips(net: TwoLayer, x: Tensor, C2: float) -> bool:
         return False
     moved = x - torch.sign(value) * C2 / squared * gradient[0]
     return bool(torch.sign(net(moved.unsqueeze(0))) != torch.sign(value))
-
-
-def gradient_floor(net: TwoLayer, x: Tensor, weight_radius: float) -> float:
-    r"""Return a certified lower bound on the gradient at x of every net of the ball.
-
-    Rows that move by at most V change the part of the gradient across x by at most :math:`V/\sqrt m` each,
-    and only neurons with :math:`|\langle w_s, x \rangle| \le V` can switch:
-
-    .. math:: \|\nabla f(x; W)\| \ge \|P \nabla f(x; W_0)\| - \frac{V}{\sqrt m}
-        \#\{s : \langle w_s, x \rangle > -V\}
-        - \frac{1}{\sqrt m} \max_S \Big\| \sum_{s \in S} \pm P w_s \Big\|.
-
-    Args:
-        net: the start, without biases.
-        x: (d,) one input of length 1.
-        weight_radius: V, how far a row may move.
-
-    Ref: lazy, Lem B.7
-    """
-    z = net.W @ x
-    rows_across = net.W - torch.outer(z, x)
-    signed = net.a.unsqueeze(1) * rows_across
-    at_start = float(torch.linalg.vector_norm(signed[z > 0].sum(dim=0)))
-    moved = weight_radius * int((z > -weight_radius).sum())
-    near = z.abs() <= weight_radius
-    # An active neuron takes its row away when it switches, an inactive one adds it.
-    switched = torch.where(z[near] > 0, -1.0, 1.0).unsqueeze(1) * signed[near]
-    return net.scale * (at_start - moved - subset_ceiling(switched))
 
 
 def _cone_change(worst: WorstNet, x: Tensor, scale: float, b: Tensor | None) -> float:
@@ -212,8 +170,8 @@ def _one_width(dimensions: tuple[int, ...], m: int, C0: float) -> tuple[Mapping[
 _D = (25, 49, 100, 196, 400, 784)
 
 WINDOW = Experiment(
-    name="lazy.thm3.1.adversary",
-    title="Inside the theorem's window, but at small d, does the step flip the worst nets that are found?",
+    name="lazy.worst.wide",
+    title="At the window's lower end and small d, does the step flip the worst nets that are found?",
     paper="lazy",
     presets={
         "tiny": Preset(
@@ -223,7 +181,7 @@ WINDOW = Experiment(
             cell_seconds=0.1,
         ),
         "quick": Preset(
-            config=WorstConfig(d=36, m=5432, C0=1.0, points=12, gradients=1, steps=8, fresh_starts=True),
+            config=WorstConfig(d=36, m=5432, C0=1.0, points=12, steps=8, fresh_starts=True),
             # At smaller d the step is longer than |x|.
             points=_window((36, 49), 1.0),
             seeds=5,
@@ -264,36 +222,6 @@ WORST = Experiment(
             points=(*_one_width((*_D, 1600, 3136), 4000, 1.0), *_one_width((*_D, 1600, 3136), 4000, 10.0)),
             seeds=10,
             cell_seconds=60,
-        ),
-    },
-    run=run,
-)
-
-# The longest flip is not asked for, only the smallest gradient.
-_GRADIENTS_ONLY = WorstConfig(d=25, m=1000, C0=10.0, adversary="none", fresh_starts=True)
-
-WIDE = Experiment(
-    name="lazy.lem4.2",
-    title="Does a wider net keep its gradient at least sqrt(d)/4 over the ball of the figures, at a small d?",
-    paper="lazy",
-    presets={
-        "tiny": Preset(
-            config=replace(_GRADIENTS_ONLY, m=200, points=2),
-            grid={"m": (200, 1000)},
-            seeds=2,
-            cell_seconds=0.1,
-        ),
-        "quick": Preset(
-            config=_GRADIENTS_ONLY,
-            grid={"m": (1000, 10_000, 100_000)},
-            seeds=3,
-            cell_seconds=0.8,
-        ),
-        "full": Preset(
-            config=replace(_GRADIENTS_ONLY, points=10, gradients=10),
-            grid={"d": (25, 49), "m": (1000, 10_000, 100_000, 1_000_000)},
-            seeds=10,
-            cell_seconds=20,
         ),
     },
     run=run,

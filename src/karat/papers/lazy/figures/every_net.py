@@ -12,7 +12,7 @@ from karat.papers.lazy.checks.phase import PhaseRun
 from karat.papers.lazy.experiments.every_net import EVERY_NET, EveryNetConfig, EveryNetResult
 from karat.papers.lazy.experiments.phase import EDGE, PHASE, PhaseConfig, PhaseResult
 from karat.study.drawing.picture import Drawing, Picture
-from karat.study.drawing.series import draw_series, plain_ticks, seeds_note
+from karat.study.drawing.series import draw_series, plain_ticks
 from karat.study.drawing.style import INK, PALETTE, finish, new_figure
 from karat.study.run import Runs, grouped, pivot
 
@@ -24,7 +24,7 @@ def draw_every_net(runs: Runs[EveryNetConfig, EveryNetResult]) -> list[Picture]:
     """
     if not runs:
         return []
-    balls = runs[0].config.C0
+    balls = sorted({C0 for run in runs for C0 in run.config.C0})
     figure, axes = new_figure(len(balls), width=4.4, height=3.3)
     for ax, C0 in zip(axes, balls, strict=True):
         _draw_shares(ax, [run for run in runs if C0 in run.config.C0], C0)
@@ -60,32 +60,38 @@ def draw_phase(runs: Runs[PhaseConfig, PhaseResult]) -> list[Picture]:
         return []
     figure, (left, right) = new_figure(2, width=4.2, height=3.3)
     balls = np.geomspace(0.25, 32, 80)
-    for index, tau in enumerate((0.25, 0.5, 0.85)):
+    for index, tau in enumerate((0.2, 0.5, 0.8)):
         edge = [defeating_dimension(C0, tau, EDGE) for C0 in balls]
         left.plot(balls, edge, color=PALETTE[index], label=rf"$\tau$ = {tau:g}")
-    tau = runs[0].config.tau
     points = sorted({(run.config.C0, run.config.d) for run in runs})
-    left.plot(*zip(*points, strict=True), "o", color=INK, markersize=4, label=f"drawn, $\\tau$ = {tau:g}")
+    left.plot(*zip(*points, strict=True), "o", color=INK, markersize=4, label="drawn")
     left.set_xscale("log")
     left.set_yscale("log")
     finish(left, x="ball C0", y="dimension d*", title="Dimension from which 9 of 10 starts are lost")
     _draw_seen(right, runs)
     caption = (
-        "Left: the formula for wide nets, at three attack radii; above a line no net of the ball is "
-        f"robust on more than a tenth of the starts. Right: what draws show on the line. {seeds_note(runs)}"
+        "Left: the formula for wide nets, at three attack radii: above a line one point defeats the ball on "
+        "more than nine of ten starts; below it other points may. Dots: settings of the draws. Right: the "
+        f"share that draws of {len({run.seed for run in runs})} seeds together show."
     )
     return [Picture("From which dimension on one point defeats the whole ball", caption, figure)]
 
 
 def _draw_seen(ax: Axes, runs: Sequence[PhaseRun]) -> None:
-    """Share seen on the edge, with the formula's."""
-    C0, table = pivot(runs, lambda run: run.config.C0, lambda run: run.result.defeated)
+    """Share seen over d, with the formula's, at every radius of the attack."""
+    by_radius = sorted(grouped(runs, lambda run: run.config.tau).items())
+    for index, (tau, cells) in enumerate(by_radius):
+        d, table = pivot(cells, lambda run: run.config.d, lambda run: run.result.defeated)
+        draw_series(ax, d, table, rf"$\tau$ = {tau:g}", color=PALETTE[index], line="", band=False)
+        sizes = sorted({(run.config.d, run.config.C0) for run in cells})
+        formula = [defeated_share(at, C0, tau) for at, C0 in sizes]
+        label = "formula" if index == 0 else None
+        ax.plot([at for at, _ in sizes], formula, "_", color=INK, markersize=14, label=label)
     ax.set_xscale("log")
-    draw_series(ax, C0, table, "draws in law", color=INK)
-    ax.axhline(EDGE, color=PALETTE[1], linestyle="--", linewidth=1.1, label="formula")
-    plain_ticks(ax, list(C0))
-    ax.set_ylim(0.7, 1.0)
-    finish(ax, x="ball C0", y="share of starts that are lost", title="On the line")
+    plain_ticks(ax, [5, 10, 20, 50, 100, 200])
+    ax.set_ylim(0.0, 1.0)
+    finish(ax, x="input dimension d", y="share of starts that are lost", title="Draws in law")
+    ax.legend(frameon=False, fontsize=8, loc="lower right")
 
 
 FIGURES = (Drawing(EVERY_NET, draw_every_net), Drawing(PHASE, draw_phase))

@@ -23,16 +23,13 @@ def draw_worst(runs: Runs[WorstConfig, WorstResult]) -> list[Picture]:
     """
     if not runs:
         return []
-    figure, (left, right) = new_figure(2, width=4.2, height=3.3)
+    figure, (ax,) = new_figure(1, width=4.6, height=3.5)
     by_ball = dict(sorted(grouped(runs, lambda run: run.config.C0).items()))
-    _draw_flips(left, by_ball)
-    for ax in (left, right):
-        ax.set_xscale("log")
-        plain_ticks(ax, sorted({run.config.d for run in runs}))
-    finish(left, x="input dimension d", y="flip length along the gradient", title="Longest flip of the ball")
-    left.legend(frameon=False, fontsize=7.5, loc="lower left")
-    round_ticks(left)
-    _draw_gradients(right, by_ball)
+    _draw_flips(ax, by_ball)
+    plain_ticks(ax, sorted({run.config.d for run in runs}))
+    finish(ax, x="input dimension d", y="flip length along the gradient", title="Longest flip of the ball")
+    ax.legend(frameon=False, fontsize=7.5, loc="lower left")
+    round_ticks(ax)
     widths = {run.config.m for run in runs}
     width = f"m = {widths.pop()}" if len(widths) == 1 else "m = d^2.4, the window's lower end"
     caption = (
@@ -70,25 +67,6 @@ def _draw_flips(ax: Axes, by_ball: dict[float, list[WorstRun]]) -> None:
     # Room for the legend below the lines.
     low, high = ax.get_ylim()
     ax.set_ylim(low / (high / low) ** 0.7, high)
-
-
-def _draw_gradients(ax: Axes, by_ball: dict[float, list[WorstRun]]) -> None:
-    """Smallest gradient that the adversary finds, over that of the start."""
-    for index, (C0, cells) in enumerate(by_ball.items()):
-        d, table = _over_dimensions(
-            cells, lambda run: min(run.result.smallest_gradient) / (run.config.d / 2) ** 0.5
-        )
-        draw_series(ax, d, table, f"adversary, C0 = {C0:g}", color=PALETTE[index])
-    ax.axhline(1, color=INK, linestyle=":", linewidth=1.1, label=r"start, $\sqrt{d/2}$")
-    ax.axhline(0.25 * 2**0.5, color=INK, linestyle="--", linewidth=1.1, label=r"lemma, $\sqrt{d}/4$")
-    ax.set_ylim(0, 1.5)
-    finish(
-        ax,
-        x="input dimension d",
-        y=r"smallest $|\nabla f|/\sqrt{d/2}$ of the ball",
-        title="Smallest gradient",
-    )
-    ax.legend(frameon=False, fontsize=8, loc="upper left", ncol=2)
 
 
 FIGURES = (Drawing(WORST, draw_worst), Drawing(WINDOW, draw_worst))
