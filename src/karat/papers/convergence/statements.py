@@ -43,7 +43,7 @@ thm4.1.deep | Thm 4.1 | 134 | upper
   uses: convergence.thm4.1
 thm4.1.regret | Thm 4.1 | 496 | upper
   Regret recursion of projected training: |W_{t+1} - W_*|^2 <= |W_t - W_*|^2 + 2 lr (L_*(W_*) - L_A(W_t)) +
-  2 lr N + lr^2 |grad L_A|^2, N the non-convexity of the ball.
+  2 lr N_t + lr^2 |grad L_A|^2, N_t what convexity misses between W_t and W_* at the points of step t.
   uses: convergence.lemA.6
 thm4.1.distance | Thm 4.1 | 517 | upper
   W_* lies within R/sqrt(m) of the start, d_0^2 <= R^2/m, so that R^2/(m tol lr) steps suffice.
