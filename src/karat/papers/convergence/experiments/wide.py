@@ -8,7 +8,6 @@ import torch
 from annotated_types import Ge
 
 from karat.core.ranges import Count, Positive, settings
-from karat.nets import TwoLayer
 from karat.papers.convergence.experiments.perturbations import (
     AttackName,
     Strongest,
