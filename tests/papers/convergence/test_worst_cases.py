@@ -84,6 +84,25 @@ def test_a_ball_that_turns_every_neuron_is_bounded_as_well():
     assert float(enclosed.attained) <= float(enclosed.bound) < 1.01 * float(enclosed.attained)
 
 
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("m", [1, 2, M, 612])
+def test_a_ball_that_turns_no_neuron_is_bounded_by_little(seed, m):
+    """Of a neuron that a reach r does not turn no more counts than a part, (r/|z|)^2 of its |a z|, twice."""
+    z, a = draw(seed, m)
+    reach = float(z.abs().min()) / 100
+    enclosed = non_convexity(z, a, torch.tensor(reach, dtype=torch.float64))
+    helpful = a > 0
+    part = 2 * reach**2 * float((a[helpful] / z[helpful].abs()).max()) if bool(helpful.any()) else 0.0
+    assert float(enclosed.attained) == 0.0
+    assert float(enclosed.bound) <= part * (1 + 1e-9)
+
+
+def test_no_bound_exceeds_what_all_neurons_together_can_do():
+    for m, R in itertools.product((1, 2, 100, 612), (1e-9, 1e-3, 1.0, 1e3)):
+        result = run(PatternsConfig(m=m, R=R), torch.Generator().manual_seed(0))
+        assert result.non_convexity_attained <= result.non_convexity < 10 * math.sqrt(m) * (1 + R)
+
+
 def test_worst_cases_of_several_inputs_are_those_of_each():
     z, a = torch.stack([draw(0)[0], draw(1)[0]]), draw(2)[1]
     reach = torch.tensor([0.7, 2.0], dtype=torch.float64)
