@@ -192,7 +192,7 @@ CHECKS = (
         controls=(_NO_TRAINING, _UPHILL),
         reading="H = 1. N_t is the mean over samples of |f(W_*) - f(W_t) - <grad f(W_t), W_* - W_t>|, "
         "measured at every step, no hidden constant; Lemma A.6 bounds it. W_* is the linearised optimum, "
-        "whose own robust loss stands for L_*(W_*). Judged is the largest (|W_{t+1} - W_*|^2 - |W_t - W_*|^2 - lr^2 "
-        "|grad L_A|^2)/(2 lr) - L_*(W_*) + L_A(W_t) - N_t.",
+        "whose own robust loss stands for L_*(W_*). Judged is the largest (|W_{t+1} - W_*|^2 - |W_t - W_*|^2 "
+        "- lr^2 |grad L_A|^2)/(2 lr) - L_*(W_*) + L_A(W_t) - N_t.",
     ),
 )
