@@ -6,8 +6,10 @@ import math
 import pytest
 import torch
 
-from karat.nets import TwoLayer
+from karat.nets import TwoLayer, init
 from karat.papers.convergence.bounds_lemmas import (
+    proved_gap,
+    proved_width,
     worst_gain_over_start,
     worst_gradient_change,
     worst_non_convexity,
@@ -121,6 +123,24 @@ def test_closed_forms_are_the_limits_of_wide_layers():
     assert result.non_convexity == pytest.approx(worst_non_convexity(R, m), rel=0.05)
     assert result.gradient_attained == pytest.approx(result.gradient, rel=1e-3)
     assert result.non_convexity_attained == pytest.approx(result.non_convexity, rel=1e-3)
+
+
+def test_the_proved_gap_has_three_equal_parts_at_the_proved_width():
+    for R, tol in ((1.0, 0.2), (2.0, 0.05)):
+        m, step, steps = math.ceil(proved_width(R, tol)), 2 * tol / 3, math.ceil(9 * R**2 / (4 * tol**2))
+        assert proved_gap(R, m, step, steps) == pytest.approx(tol, rel=0.01)
+        assert step / 2 == pytest.approx(tol / 3)
+        assert worst_non_convexity(R, m) == pytest.approx(tol / 3)
+
+
+def test_the_squared_gradient_of_a_wide_start_is_its_width():
+    """One draw deviates by about a twentieth, sqrt(2 + 5)/50, and no more than six of them."""
+    m = 2500
+    net = init.deep_gaussian(3, m, 1, generator=torch.Generator().manual_seed(0))
+    one = torch.ones(1, dtype=torch.float64)
+    x = torch.tensor([[1.0, 0.0, 0.0]], dtype=torch.float64)
+    gradient = net.value_and_pullback(x)[1](one)["W1"]
+    assert float(gradient.square().sum()) == pytest.approx(m, rel=0.3)
 
 
 def test_the_slack_of_the_kinks_has_its_closed_form():
