@@ -46,8 +46,8 @@ thm4.1.regret | Thm 4.1 | 496 | upper
   2 lr N_t + lr^2 |grad L_A|^2, N_t what convexity misses between W_t and W_* at the points of step t.
   uses: convergence.lemA.6
 thm4.1.distance | Thm 4.1 | 517 | upper
-  W_* lies within R/sqrt(m) of the start over all layers together, d_0^2 <= R^2/m, so that R^2/(m tol lr) steps
-  suffice; W_* is here the best linearised displacement of the ball.
+  W_* lies within R/sqrt(m) of the start over all layers together, d_0^2 <= R^2/m, so that R^2/(m tol lr)
+  steps suffice; W_* is here the best linearised displacement of the ball.
 thm4.1.distance.repaired | Thm 4.1 | 517 | upper
   W_* lies within sqrt(depth) R/sqrt(m) of the start, d_0^2 <= depth R^2/m, so that the proof needs depth
   R^2/(m tol lr) steps, depth^3 R^2/tol^2 at the rate tol/(m depth^2); W_* as there.
