@@ -88,8 +88,8 @@ lemA.5.tight | Lem A.5 | 397 | tight
   origin: karat
   uses: convergence.lemA.5
 lemA.6 | Lem A.6 | 458 | upper
-  Between any two nets of the ball the loss lies above its tangent less O(R^(4/3) m^(-1/6) depth^(5/2)
-  sqrt(log m)): it is nearly convex.
+  Between any two nets of the ball the loss lies above its tangent less |W_2 - W_1| O((m R)^(1/3) depth^(5/2)
+  sqrt(log m)), so less O(R^(4/3) m^(-1/6) depth^(5/2) sqrt(log m)): it is nearly convex.
   uses: convergence.lemA.5
 lemA.6.tight | Lem A.6 | 458 | tight
   With one hidden layer the worst two nets of the ball miss convexity by (4/pi)^(1/3) 3^(1/6) (1 + sqrt(3)/2)

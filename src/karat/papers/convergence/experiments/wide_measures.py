@@ -47,7 +47,7 @@ def worst_changes(start: TwoLayer, radius: float, x: Tensor) -> dict[str, float]
     """
     z, length = start.preactivations(x), torch.linalg.vector_norm(x, dim=1)
     reach = radius * length
-    both = [non_convexity(z, sign * start.a, reach).bound.max() for sign in (1, -1)]
+    both = [non_convexity(z, sign * start.a, reach).total.bound.max() for sign in (1, -1)]
     return {
         "ball_pattern_change": float(changed_signs(z, reach).max()) / start.m,
         "ball_gradient_change": float((length * changed_weight(z, start.a, reach).bound).max()),

@@ -26,6 +26,19 @@ class Enclosed:
     bound: Tensor
 
 
+@dataclass(frozen=True)
+class Missed:
+    """What two nets of the ball miss of convexity.
+
+    Args:
+        total: (...) at most.
+        slope: (...) at most, over the distance of their preactivations.
+    """
+
+    total: Enclosed
+    slope: Enclosed
+
+
 def changed_signs(z: Tensor, reach: Tensor) -> Tensor:
     r"""(...) how many signs change at most: the largest k with :math:`\sum_{s \le k} z_{(s)}^2 \le` reach^2.
 
@@ -55,7 +68,7 @@ def changed_weight(z: Tensor, a: Tensor, reach: Tensor) -> Enclosed:
     return Enclosed(chosen.whole_weight.sqrt(), (chosen.whole_weight + chosen.part_weight).sqrt())
 
 
-def non_convexity(z: Tensor, a: Tensor, reach: Tensor) -> Enclosed:
+def non_convexity(z: Tensor, a: Tensor, reach: Tensor) -> Missed:
     r"""The largest :math:`f(W_2) - f(W_1) - \langle \nabla f(W_1), W_2 - W_1 \rangle` in the ball.
 
     Neuron s contributes :math:`a_s |z_s^{(2)}|` if its two sides differ, so that only positive :math:`a_s`
@@ -68,6 +81,11 @@ def non_convexity(z: Tensor, a: Tensor, reach: Tensor) -> Enclosed:
         \frac{r a_s^2}{2 \mu} - a_s |z_s|\Big) + \frac{r \mu}{2} + \lambda r^2, \qquad r = \text{reach},
 
     or, if that is smaller, what all neurons together can do, :math:`r \|a\| + \sum_s a_s |z_s|`.
+
+    Over the distance of their preactivations two nets on either side of these kinks, as near as one likes,
+    miss :math:`\sqrt{\sum a_s^2}`. No two miss more than this over all neurons on which they differ. One of
+    them has changed each, at a cost of :math:`2 r^2` together, which buys twice as much at most as the
+    budget of one.
 
     Args:
         z: (..., m) preactivations at the start.
@@ -89,7 +107,9 @@ def non_convexity(z: Tensor, a: Tensor, reach: Tensor) -> Enclosed:
     dual = torch.maximum(both, gain - height).clamp_min_(0).sum(dim=-1)
     bound = dual + reach * mu.squeeze(-1) / 2 + multiplier.squeeze(-1) * reach.square()
     every = reach * a.square().sum().sqrt() + height.sum(dim=-1)
-    return Enclosed(attained, torch.maximum(attained, torch.minimum(bound, every)))
+    total = Enclosed(attained, torch.maximum(attained, torch.minimum(bound, every)))
+    enough = (2 * (chosen.whole_weight + chosen.part_weight)).sqrt()
+    return Missed(total, Enclosed(chosen.whole_weight.sqrt(), enough))
 
 
 @dataclass(frozen=True)
