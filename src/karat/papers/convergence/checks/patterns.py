@@ -126,6 +126,8 @@ def _printed_non_convexity(radius: float, m: int) -> float:
 
 def _pairs(runs: Sequence[PatternsRun]) -> Finding:
     """Missing convexity over the distance of two nets, and missing convexity as such."""
+    if not runs:
+        raise Undecided("no run was found")
     widest = max(runs, key=lambda run: (run.config.m, -run.config.R)).result
     return noted(
         all_of(
