@@ -151,7 +151,7 @@ def test_a_wide_run_stays_in_its_ball_and_above_its_certificate():
     assert result.pattern_change <= result.ball_pattern_change
     assert result.gradient_change <= result.ball_gradient_change
     assert result.non_convexity <= result.ball_non_convexity
-    assert result.regret_excess <= result.ball_non_convexity
+    assert result.regret_excess <= 1e-9
 
 
 def test_a_wide_run_is_one_of_the_deep_net():
@@ -192,7 +192,7 @@ def test_norms_of_a_start_are_those_of_its_matrices():
     net = init.deep_gaussian(3, 20, 2, generator=torch.Generator().manual_seed(0))
     result = start.run(StartConfig(m=20, depth=2, d=3), torch.Generator().manual_seed(0))
     norms = [float(torch.linalg.svdvals(W)[0]) for W in net.layers]
-    assert result.hidden_norm == pytest.approx(max(norms))
+    assert result.hidden_norms == pytest.approx(norms)
     assert result.input_norm == pytest.approx(float(torch.linalg.svdvals(net.A)[0]))
     x = torch.nn.functional.normalize(torch.ones(1, 3, dtype=torch.float64))
     z, states = net.hidden(x)

@@ -6,8 +6,10 @@ import math
 import pytest
 import torch
 
-from karat.nets import TwoLayer
+from karat.nets import TwoLayer, init
 from karat.papers.convergence.bounds_lemmas import (
+    proved_gap,
+    proved_width,
     worst_gain_over_start,
     worst_gradient_change,
     worst_non_convexity,
@@ -56,8 +58,8 @@ def missed(a, z_one, z_two):
 def test_no_two_nets_of_the_ball_miss_convexity_by_more_than_the_bound(seed, reach):
     """All choices of neurons with W_1 just beyond their kinks, and 300 random pairs on the sphere."""
     z, a = draw(seed)
-    enclosed = non_convexity(z, a, torch.tensor(reach, dtype=torch.float64))
-    best = 0.0
+    both = non_convexity(z, a, torch.tensor(reach, dtype=torch.float64))
+    best = steepest = 0.0
     for c in choices():
         helpful = [s for s in c if a[s] > 0]
         # The rest of the budget of W_1 is left unused: beyond the kink its place does not count.
@@ -67,6 +69,8 @@ def test_no_two_nets_of_the_ball_miss_convexity_by_more_than_the_bound(seed, rea
             move = reach * a[helpful] / a[helpful].norm()
             two[helpful] += z[helpful].sign() * move
             best = max(best, missed(a, one, two))
+            two[helpful] = 1e-3 * z[helpful].sign() * a[helpful]
+            steepest = max(steepest, missed(a, one, two) / float((two - one).norm()))
     generator = torch.Generator().manual_seed(seed)
     for _ in range(300):
         one, two = (
@@ -75,21 +79,42 @@ def test_no_two_nets_of_the_ball_miss_convexity_by_more_than_the_bound(seed, rea
             for _ in range(2)
         )
         best = max(best, missed(a, one, two))
-    assert float(enclosed.attained) - 1e-9 <= best <= float(enclosed.bound) + 1e-9
+        steepest = max(steepest, missed(a, one, two) / float((two - one).norm()))
+    for found, enclosed in ((best, both.total), (steepest, both.slope)):
+        assert float(enclosed.attained) - 1e-7 <= found <= float(enclosed.bound) + 1e-7
 
 
 def test_a_ball_that_turns_every_neuron_is_bounded_as_well():
     z, a = draw(0)
-    enclosed = non_convexity(z, a, torch.tensor(1e6, dtype=torch.float64))
+    enclosed = non_convexity(z, a, torch.tensor(1e6, dtype=torch.float64)).total
     assert float(enclosed.attained) <= float(enclosed.bound) < 1.01 * float(enclosed.attained)
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("m", [1, 2, M, 612])
+def test_a_ball_that_turns_no_neuron_is_bounded_by_little(seed, m):
+    """Of a neuron that a reach r does not turn no more counts than a part, (r/|z|)^2 of its |a z|, twice."""
+    z, a = draw(seed, m)
+    reach = float(z.abs().min()) / 100
+    enclosed = non_convexity(z, a, torch.tensor(reach, dtype=torch.float64)).total
+    helpful = a > 0
+    part = 2 * reach**2 * float((a[helpful] / z[helpful].abs()).max()) if bool(helpful.any()) else 0.0
+    assert float(enclosed.attained) == 0.0
+    assert float(enclosed.bound) <= part * (1 + 1e-9)
+
+
+def test_no_bound_exceeds_what_all_neurons_together_can_do():
+    for m, R in itertools.product((1, 2, 100, 612), (1e-9, 1e-3, 1.0, 1e3)):
+        result = run(PatternsConfig(m=m, R=R), torch.Generator().manual_seed(0))
+        assert result.non_convexity_attained <= result.non_convexity < 10 * math.sqrt(m) * (1 + R)
 
 
 def test_worst_cases_of_several_inputs_are_those_of_each():
     z, a = torch.stack([draw(0)[0], draw(1)[0]]), draw(2)[1]
     reach = torch.tensor([0.7, 2.0], dtype=torch.float64)
-    both = non_convexity(z, a, reach).bound
+    both = non_convexity(z, a, reach).total.bound
     for i in range(2):
-        assert float(both[i]) == pytest.approx(float(non_convexity(z[i], a, reach[i]).bound))
+        assert float(both[i]) == pytest.approx(float(non_convexity(z[i], a, reach[i]).total.bound))
         assert int(changed_signs(z, reach)[i]) == int(changed_signs(z[i], reach[i]))
 
 
@@ -101,7 +126,27 @@ def test_closed_forms_are_the_limits_of_wide_layers():
     assert result.gradient == pytest.approx(worst_gradient_change(R, m), rel=0.05)
     assert result.non_convexity == pytest.approx(worst_non_convexity(R, m), rel=0.05)
     assert result.gradient_attained == pytest.approx(result.gradient, rel=1e-3)
+    # Only neurons with one sign of the output weight count: (1/2)^(1/3) of the gradient's change.
+    assert result.slope_attained == pytest.approx(worst_gradient_change(R, m) / 2 ** (1 / 3), rel=0.05)
     assert result.non_convexity_attained == pytest.approx(result.non_convexity, rel=1e-3)
+
+
+def test_the_proved_gap_has_three_equal_parts_at_the_proved_width():
+    for R, tol in ((1.0, 0.2), (2.0, 0.05)):
+        m, step, steps = math.ceil(proved_width(R, tol)), 2 * tol / 3, math.ceil(9 * R**2 / (4 * tol**2))
+        assert proved_gap(R, m, step, steps) == pytest.approx(tol, rel=0.01)
+        assert step / 2 == pytest.approx(tol / 3)
+        assert worst_non_convexity(R, m) == pytest.approx(tol / 3)
+
+
+def test_the_squared_gradient_of_a_wide_start_is_its_width():
+    """One draw deviates by about a twentieth, sqrt(2 + 5)/50, and no more than six of them."""
+    m = 2500
+    net = init.deep_gaussian(3, m, 1, generator=torch.Generator().manual_seed(0))
+    one = torch.ones(1, dtype=torch.float64)
+    x = torch.tensor([[1.0, 0.0, 0.0]], dtype=torch.float64)
+    gradient = net.value_and_pullback(x)[1](one)["W1"]
+    assert float(gradient.square().sum()) == pytest.approx(m, rel=0.3)
 
 
 def test_the_slack_of_the_kinks_has_its_closed_form():

@@ -9,6 +9,8 @@ Symbols: :math:`R` is `radius`.
 
 import math
 
+from karat.core.extended import power, ratio
+
 
 def worst_share(radius: float, m: int) -> float:
     r"""Return the largest share of activation signs that changes in the ball.
@@ -60,6 +62,42 @@ def worst_non_convexity(radius: float, m: int) -> float:
     """
     constant = (4 / math.pi) ** (1 / 3) * 3 ** (1 / 6) * (1 + math.sqrt(3) / 2)
     return float(constant * radius ** (4 / 3) * m ** (-1 / 6))
+
+
+def proved_gap(radius: float, m: int, step: float, steps: int) -> float:
+    r"""Return the gap that the recursion of Theorem 4.1 proves at H = 1, with its constants.
+
+    .. math:: \frac{R^2}{2 m \alpha T} + N + \frac{\alpha G^2}{2}
+        = \frac{R^2}{2 \, \text{step} \, T} + N + \frac{\text{step}}{2}, \qquad \alpha = \text{step} / m,
+
+    with the worst missing convexity N of the ball. The gradient of a wide start has :math:`G^2 = m`: half of
+    the neurons are on, and the layer below has the squared length 2.
+
+    Args:
+        radius: of the ball, without its factor :math:`1/\sqrt m`.
+        m: width.
+        step: the learning rate times m.
+        steps: :math:`T`.
+
+    Ref: convergence, Thm 4.1
+    """
+    return radius**2 / (2 * step * steps) + worst_non_convexity(radius, m) + step / 2
+
+
+def proved_width(radius: float, tol: float) -> float:
+    r"""Return the width from which the recursion proves a gap of `tol`, a third of it for each of its terms.
+
+    .. math:: \Big(\frac{3 C R^{4/3}}{\epsilon}\Big)^6, \qquad C = 2.43,
+
+    at :math:`\alpha = 2 \epsilon / (3 m)` and :math:`T = 9 R^2 / (4 \epsilon^2)`.
+
+    Args:
+        radius: of the ball, without its factor :math:`1/\sqrt m`.
+        tol: the target :math:`\epsilon`.
+
+    Ref: convergence, Thm 4.1
+    """
+    return power(ratio(3 * worst_non_convexity(radius, 1), tol), 6)
 
 
 def worst_gain_over_start(radius: float, m: int) -> float:

@@ -43,13 +43,14 @@ thm4.1.deep | Thm 4.1 | 134 | upper
   uses: convergence.thm4.1
 thm4.1.regret | Thm 4.1 | 496 | upper
   Regret recursion of projected training: |W_{t+1} - W_*|^2 <= |W_t - W_*|^2 + 2 lr (L_*(W_*) - L_A(W_t)) +
-  2 lr N + lr^2 |grad L_A|^2, N the non-convexity of the ball.
+  2 lr N_t + lr^2 |grad L_A|^2, N_t what convexity misses between W_t and W_* at the points of step t.
   uses: convergence.lemA.6
 thm4.1.distance | Thm 4.1 | 517 | upper
-  W_* lies within R/sqrt(m) of the start, d_0^2 <= R^2/m, so that R^2/(m tol lr) steps suffice.
+  W_* lies within R/sqrt(m) of the start over all layers together, d_0^2 <= R^2/m, so that R^2/(m tol lr)
+  steps suffice; W_* is here the best linearised displacement of the ball.
 thm4.1.distance.repaired | Thm 4.1 | 517 | upper
   W_* lies within sqrt(depth) R/sqrt(m) of the start, d_0^2 <= depth R^2/m, so that the proof needs depth
-  R^2/(m tol lr) steps, depth^3 R^2/tol^2 at the rate tol/(m depth^2).
+  R^2/(m tol lr) steps, depth^3 R^2/tol^2 at the rate tol/(m depth^2); W_* as there.
   origin: karat
   supersedes: convergence.thm4.1.distance
 lemA.1 | Lem A.1 | 359 | upper
@@ -87,8 +88,8 @@ lemA.5.tight | Lem A.5 | 397 | tight
   origin: karat
   uses: convergence.lemA.5
 lemA.6 | Lem A.6 | 458 | upper
-  Between any two nets of the ball the loss lies above its tangent less O(R^(4/3) m^(-1/6) depth^(5/2)
-  sqrt(log m)): it is nearly convex.
+  Between any two nets of the ball the loss lies above its tangent less |W_2 - W_1| O((m R)^(1/3) depth^(5/2)
+  sqrt(log m)), so less O(R^(4/3) m^(-1/6) depth^(5/2) sqrt(log m)): it is nearly convex.
   uses: convergence.lemA.5
 lemA.6.tight | Lem A.6 | 458 | tight
   With one hidden layer the worst two nets of the ball miss convexity by (4/pi)^(1/3) 3^(1/6) (1 + sqrt(3)/2)

@@ -54,8 +54,9 @@ def _distance(
         satisfied=examples((EXAMPLE, replace(MEASURED, target_distance=holding))),
         violated=examples((EXAMPLE, replace(MEASURED, target_distance=failing))),
         controls=(_LARGER_BALL,),
-        reading="The best linearised displacement of the ball stands for W_*. Each of H layers may move by "
-        "R/sqrt(m), so that d_0^2 may be H R^2/m.",
+        reading="Judged is the best linearised displacement of the ball, which stands for W_*: where the "
+        "best of all nets lies is not certified. Each of H layers may move by R/sqrt(m), so that d_0^2 may "
+        "be H R^2/m; the text bounds it by R^2/m for no other reason than that W_* is in the ball.",
     )
 
 

@@ -14,8 +14,8 @@ from karat.study.run import Run, examples, grouped
 
 StartRun = Run[StartConfig, StartResult]
 
-T = 2.5
-"""The number t of the tail: each norm may exceed its bound with probability 2 exp(-t^2/2) = 0.088."""
+T = 2.0
+"""The number t of the tail: each norm may exceed its bound with probability 2 exp(-t^2/2) = 0.27."""
 
 FREE = Margin(0.25, "norms that grow like one more root of the size have the exponent 1/2, bounded ones 0")
 
@@ -30,30 +30,38 @@ def _deep_enough(config: StartConfig) -> list[Condition]:
 
 
 def _norms(runs: Sequence[StartRun]) -> Finding:
-    """The share of starts on which all norms obey the quoted theorem, in every setting."""
+    """The share of matrices that obey the quoted theorem, in every setting and of each kind by itself."""
     if not runs:
         raise Undecided("no run was found")
-    tightest = max(norm / bound for run in runs for norm, bound in _pairs(run))
-    return noted(every_setting(runs, _obeyed), f"Largest norm over its bound at t = {T:g}: {tightest:.3f}.")
+    m = max(run.config.m for run in runs)
+    widest = [_over_bounds(run) for run in runs if run.config.m == m]
+    largest = [max(ratio for kinds in widest for ratio in kinds[kind]) for kind in range(3)]
+    return noted(
+        every_setting(runs, _obeyed),
+        f"Largest norm over its bound at m = {m} and t = {T:g}: A {largest[0]:.3f}, W_h {largest[1]:.3f}, "
+        f"a {largest[2]:.3f}; W_h with a variance of {2 / largest[1] ** 2:.2f}/m would still be within it.",
+    )
 
 
 def _obeyed(runs: Sequence[StartRun]) -> Finding:
-    config = runs[0].config
-    # One bound for A, one for a and one for each hidden matrix.
-    promised = max(0.0, 1 - (config.depth + 2) * 2 * math.exp(-(T**2) / 2))
-    good = sum(all(norm <= bound for norm, bound in _pairs(run)) for run in runs)
-    return share(good, len(runs), "at least", promised)
+    """A, every W_h and a are independent draws, each with its own bound."""
+    promised = 1 - 2 * math.exp(-(T**2) / 2)
+    kinds = zip(*map(_over_bounds, runs), strict=True)
+    ratios = [[ratio for one_start in kind for ratio in one_start] for kind in kinds]
+    return all_of(
+        *(share(sum(ratio <= 1 for ratio in kind), len(kind), "at least", promised) for kind in ratios)
+    )
 
 
-def _pairs(run: StartRun) -> list[tuple[float, float]]:
-    """Norms and their bounds; the one of the hidden matrices is of the largest."""
+def _over_bounds(run: StartRun) -> tuple[list[float], list[float], list[float]]:
+    """Norms over their bounds: of A, of all W_h, and of a."""
     m, d, result = run.config.m, run.config.d, run.result
     tail = T * math.sqrt(2 / m)
-    return [
-        (result.input_norm, math.sqrt(2) * (1 + math.sqrt(d / m)) + tail),
-        (result.hidden_norm, 2 * math.sqrt(2) + tail),
-        (result.output_norm, math.sqrt(m) + 1 + T),
-    ]
+    return (
+        [result.input_norm / (math.sqrt(2) * (1 + math.sqrt(d / m)) + tail)],
+        [norm / (2 * math.sqrt(2) + tail) for norm in result.hidden_norms],
+        [result.output_norm / (math.sqrt(m) + 1 + T)],
+    )
 
 
 def _products(runs: Sequence[StartRun]) -> Finding:
@@ -90,7 +98,10 @@ def _made_up(norm: float, power: float) -> list[StartRun]:
             (
                 StartConfig(m=m, depth=depth),
                 StartResult(
-                    input_norm=1.5, hidden_norm=norm, output_norm=math.sqrt(m), product=(m * depth) ** power
+                    input_norm=1.5,
+                    hidden_norms=[norm] * depth,
+                    output_norm=math.sqrt(m),
+                    product=(m * depth) ** power,
                 ),
             )
             for m, depth in cells
@@ -103,8 +114,17 @@ _HEAVY = Control(
     name="heavy entries",
     removes="structure",
     settings={"law": "heavy"},
+    cheap={"m": 64, "depth": 2},
     seeds=6,
     why="of entries with the same variance the largest alone exceed the bound of the norm",
+)
+_LARGER = Control(
+    name="larger entries",
+    removes="scale",
+    settings={"variance": 2.3},
+    cheap={"m": 512, "depth": 2},
+    seeds=6,
+    why="at this width the norm is within a few hundredths of its bound, and 2.3 instead of 2 adds seven",
 )
 _GROWING = Control(
     name="growing layers",
@@ -122,9 +142,9 @@ CHECKS = (
         conditions=_wide_enough,
         satisfied=_made_up(2.8, 0.5),
         violated=_made_up(5.0, 0.5),
-        controls=(_HEAVY,),
-        reading=f"The quoted theorem with its constants at t = {T:g}, all matrices by a union bound; the "
-        "vector a is a matrix with one column.",
+        controls=(_HEAVY, _LARGER),
+        reading=f"The quoted theorem with its constants at t = {T:g}, for A, W_h and a each by itself; all "
+        "matrices W_h of all starts are independent draws, and the vector a is a matrix with one column.",
     ),
     Check(
         claim_id="convergence.lemA.3",

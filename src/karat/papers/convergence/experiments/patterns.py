@@ -30,7 +30,7 @@ class PatternsConfig:
 
 @dataclass(frozen=True, kw_only=True)
 class PatternsResult:
-    """What the worst weights of the ball do, each by itself.
+    r"""What the worst weights of the ball do, each by itself.
 
     Args:
         share: of the signs that change, exactly.
@@ -38,6 +38,8 @@ class PatternsResult:
         gradient_attained: by some weights of the ball.
         non_convexity: that no two nets of the ball exceed.
         non_convexity_attained: by some two.
+        slope: that over :math:`\|W_2 - W_1\|_F` which no two nets of the ball exceed.
+        slope_attained: by some two.
     """
 
     share: float
@@ -45,6 +47,8 @@ class PatternsResult:
     gradient_attained: float
     non_convexity: float
     non_convexity_attained: float
+    slope: float
+    slope_attained: float
 
 
 def run(config: PatternsConfig, generator: torch.Generator) -> PatternsResult:
@@ -70,8 +74,10 @@ def run(config: PatternsConfig, generator: torch.Generator) -> PatternsResult:
         share=int(changed_signs(z, reach)) / m,
         gradient=float(length * weight.bound),
         gradient_attained=float(length * weight.attained),
-        non_convexity=float(torch.maximum(up.bound, down.bound)),
-        non_convexity_attained=float(torch.maximum(up.attained, down.attained)),
+        non_convexity=float(torch.maximum(up.total.bound, down.total.bound)),
+        non_convexity_attained=float(torch.maximum(up.total.attained, down.total.attained)),
+        slope=float(length * torch.maximum(up.slope.bound, down.slope.bound)),
+        slope_attained=float(length * torch.maximum(up.slope.attained, down.slope.attained)),
     )
 
 

@@ -60,7 +60,7 @@ def robust_loss(margins: Tensor) -> float:
 
 
 class Watched:
-    """A perturbation function that notes the robust loss wherever it is asked, and how far below it is.
+    """A perturbation function that notes its last choice, and the robust loss wherever it is asked.
 
     Args:
         pick: the perturbation function.
@@ -70,6 +70,7 @@ class Watched:
         self.pick = pick
         self.robust: list[float] = []
         self.shortfall = 0.0
+        self.chosen = torch.zeros(0, dtype=torch.long)
 
     def __call__(self, net: Any, margins: Tensor, step: int) -> Tensor:
         """The points that the perturbation function picks.
@@ -79,8 +80,8 @@ class Watched:
             margins: (n, K) at all allowed points.
             step: of training.
         """
-        chosen = self.pick(net, margins, step)
-        reached = float(PseudoHuber()(margins.gather(1, chosen.unsqueeze(1))).mean())
+        self.chosen = self.pick(net, margins, step)
+        reached = float(PseudoHuber()(margins.gather(1, self.chosen.unsqueeze(1))).mean())
         self.robust.append(robust_loss(margins))
         self.shortfall = max(self.shortfall, self.robust[-1] - reached)
-        return chosen
+        return self.chosen

@@ -40,13 +40,13 @@ class StartResult:
 
     Args:
         input_norm: :math:`\|A\|_2`.
-        hidden_norm: the largest :math:`\|W_h\|_2`.
+        hidden_norms: :math:`\|W_h\|_2` of every layer.
         output_norm: :math:`\|a\|_2`.
         product: the largest :math:`\|a^\top D_H W_H \cdots D_h W_h\|_2` over h, at a unit input.
     """
 
     input_norm: float
-    hidden_norm: float
+    hidden_norms: list[float]
     output_norm: float
     product: float
 
@@ -62,7 +62,7 @@ def run(config: StartConfig, generator: torch.Generator) -> StartResult:
     x = torch.nn.functional.normalize(torch.randn(1, config.d, generator=generator, dtype=torch.float64))
     return StartResult(
         input_norm=float(torch.linalg.matrix_norm(net.A, 2)),
-        hidden_norm=max(_spectral_norm(W) for W in net.layers),
+        hidden_norms=[_spectral_norm(W) for W in net.layers],
         output_norm=float(torch.linalg.vector_norm(net.a)),
         product=max(_products(net, x)),
     )
@@ -108,7 +108,7 @@ START = Experiment(
         ),
         "quick": Preset(
             config=StartConfig(m=64, depth=1),
-            points=(*({"m": m, "depth": 2} for m in (64, 128, 256)), *({"depth": H} for H in (1, 4, 8))),
+            points=(*({"m": m, "depth": 2} for m in (64, 128, 512)), *({"depth": H} for H in (1, 4, 8))),
             seeds=20,
             cell_seconds=0.02,
         ),

@@ -8,7 +8,6 @@ import torch
 from annotated_types import Ge
 
 from karat.core.ranges import Count, Positive, settings
-from karat.nets import TwoLayer
 from karat.papers.convergence.experiments.perturbations import (
     AttackName,
     Strongest,
@@ -24,7 +23,7 @@ from karat.papers.convergence.experiments.reference import (
 )
 from karat.papers.convergence.experiments.sets import CapRadius, draw_sets
 from karat.papers.convergence.experiments.two_layer import STEERED
-from karat.papers.convergence.experiments.wide_measures import changes, worst_changes
+from karat.papers.convergence.experiments.wide_measures import Recursion, changes, worst_changes
 from karat.probes.movement import frobenius_movement
 from karat.reductions.wide import draw_start
 from karat.study.experiment import Experiment, Preset
@@ -101,7 +100,9 @@ class WideResult:
         ball_gradient_change: certified: no net of the ball changes the gradient by more at an allowed point.
         ball_non_convexity: certified: no two nets of the ball miss convexity by more at an allowed point.
         regret_excess: largest :math:`\big(d_{t+1}^2 - d_t^2 - \alpha^2 \|\nabla L_A\|^2\big) / (2 \alpha) -
-            L_*(W_*) + L_A(W_t)`, with :math:`d_t = \|W_t - W_*\|_F`.
+            L_*(W_*) + L_A(W_t) - N_t`, with :math:`d_t = \|W_t - W_*\|_F` and the mean :math:`N_t` over
+            samples of :math:`|f(W_*) - f(W_t) - \langle \nabla f(W_t), W_* - W_t\rangle|` at the points of
+            step t.
     """
 
     certified: float
@@ -143,7 +144,8 @@ def run(config: WideConfig, generator: torch.Generator) -> WideResult:
         W=state.net.W + frobenius_displacement(state.net, x, y, space, optimum.D, config.radius)
     )
     target_loss = robust_loss(state.sets.margins(target))
-    trace, pick = _Trace(target, target_loss, config.lr), Watched(state.pick)
+    pick = Watched(state.pick)
+    trace = Recursion(target, target_loss, config.lr, state.sets, pick)
     # All updates in one loop, the same as steps of the reduction; one more, so that the last loss is noted.
     state.descent.run(state.net, state.sets, pick, steps=config.steps + 1, observe=trace)
     return WideResult(
@@ -159,40 +161,6 @@ def run(config: WideConfig, generator: torch.Generator) -> WideResult:
         **changes(state.net, trace.end, target, x),
         **worst_changes(state.net, config.radius, x),
     )
-
-
-class _Trace:
-    r"""Watches a run: its losses before every update, and what the regret recursion misses.
-
-    Args:
-        target: :math:`W_*`.
-        target_loss: :math:`L_*(W_*)`.
-        lr: :math:`\alpha`.
-    """
-
-    def __init__(self, target: TwoLayer, target_loss: float, lr: float) -> None:
-        self.target, self.target_loss, self.lr = target, target_loss, lr
-        self.losses: list[float] = []
-        self.excess = -math.inf
-        self.end = target
-        self._last: tuple[float, float] | None = None
-
-    def __call__(self, step: int, net: TwoLayer, loss: float, gradient: float) -> None:
-        r"""Called before every update.
-
-        Args:
-            step: :math:`t`.
-            net: at :math:`W_t`.
-            loss: :math:`L_A(W_t)`.
-            gradient: :math:`\|\nabla L_A(W_t)\|^2`.
-        """
-        self.losses.append(loss)
-        self.end = net
-        distance = float((net.W - self.target.W).square().sum())
-        if self._last is not None:
-            before, allowed = self._last
-            self.excess = max(self.excess, (distance - before) / (2 * self.lr) - allowed)
-        self._last = (distance, self.target_loss - loss + self.lr * gradient / 2)
 
 
 def work(config: WideConfig) -> float:

@@ -26,6 +26,19 @@ class Enclosed:
     bound: Tensor
 
 
+@dataclass(frozen=True)
+class Missed:
+    """What two nets of the ball miss of convexity.
+
+    Args:
+        total: (...) at most.
+        slope: (...) at most, over the distance of their preactivations.
+    """
+
+    total: Enclosed
+    slope: Enclosed
+
+
 def changed_signs(z: Tensor, reach: Tensor) -> Tensor:
     r"""(...) how many signs change at most: the largest k with :math:`\sum_{s \le k} z_{(s)}^2 \le` reach^2.
 
@@ -55,17 +68,24 @@ def changed_weight(z: Tensor, a: Tensor, reach: Tensor) -> Enclosed:
     return Enclosed(chosen.whole_weight.sqrt(), (chosen.whole_weight + chosen.part_weight).sqrt())
 
 
-def non_convexity(z: Tensor, a: Tensor, reach: Tensor) -> Enclosed:
+def non_convexity(z: Tensor, a: Tensor, reach: Tensor) -> Missed:
     r"""The largest :math:`f(W_2) - f(W_1) - \langle \nabla f(W_1), W_2 - W_1 \rangle` in the ball.
 
     Neuron s contributes :math:`a_s |z_s^{(2)}|` if its two sides differ, so that only positive :math:`a_s`
     count (call it with -a for the other sign). Brought beyond its kink by :math:`W_1`, at the cost
     :math:`z_s^2`, and moved by :math:`v_s` the other way by :math:`W_2`, it contributes
     :math:`a_s (|z_s| + v_s)`; moved across by :math:`W_2` alone :math:`a_s (v_s - |z_s|)`. The bound is the
-    Lagrange dual at the multipliers of the attained value: for all :math:`\mu, \lambda > 0`
+    Lagrange dual at the multipliers of the best choice: for all :math:`\mu, \lambda > 0`
 
     .. math:: \sum_s \max\Big(0,\; \frac{r a_s^2}{2 \mu} + a_s |z_s| - \lambda z_s^2,\;
-        \frac{r a_s^2}{2 \mu} - a_s |z_s|\Big) + \frac{r \mu}{2} + \lambda r^2, \qquad r = \text{reach}.
+        \frac{r a_s^2}{2 \mu} - a_s |z_s|\Big) + \frac{r \mu}{2} + \lambda r^2, \qquad r = \text{reach},
+
+    or, if that is smaller, what all neurons together can do, :math:`r \|a\| + \sum_s a_s |z_s|`.
+
+    Over the distance of their preactivations two nets on either side of these kinks, as near as one likes,
+    miss :math:`\sqrt{\sum a_s^2}`. No two miss more than this over all neurons on which they differ. One of
+    them has changed each, at a cost of :math:`2 r^2` together, which buys twice as much at most as the
+    budget of one.
 
     Args:
         z: (..., m) preactivations at the start.
@@ -77,7 +97,8 @@ def non_convexity(z: Tensor, a: Tensor, reach: Tensor) -> Enclosed:
     a = a.clamp_min(0)
     chosen = _choose(z, a, reach)
     attained = reach * chosen.whole_weight.sqrt() + chosen.whole_product
-    mu = chosen.whole_weight.sqrt().clamp_min(1e-300).unsqueeze(-1)
+    # With the part as well: of a ball that turns no neuron that part alone is there.
+    mu = (chosen.whole_weight + chosen.part_weight).sqrt().clamp_min(1e-300).unsqueeze(-1)
     # Of a ball that turns every neuron no part of a neuron is left, and its multiplier is nearly 0.
     r, t = reach.unsqueeze(-1), chosen.last.unsqueeze(-1).clamp(1e-100, 1e100)
     multiplier = (r / (2 * mu) + t) / t.square()
@@ -85,7 +106,10 @@ def non_convexity(z: Tensor, a: Tensor, reach: Tensor) -> Enclosed:
     both = gain + height - multiplier * z.square()
     dual = torch.maximum(both, gain - height).clamp_min_(0).sum(dim=-1)
     bound = dual + reach * mu.squeeze(-1) / 2 + multiplier.squeeze(-1) * reach.square()
-    return Enclosed(attained, torch.maximum(attained, bound))
+    every = reach * a.square().sum().sqrt() + height.sum(dim=-1)
+    total = Enclosed(attained, torch.maximum(attained, torch.minimum(bound, every)))
+    enough = (2 * (chosen.whole_weight + chosen.part_weight)).sqrt()
+    return Missed(total, Enclosed(chosen.whole_weight.sqrt(), enough))
 
 
 @dataclass(frozen=True)
