@@ -83,10 +83,23 @@ def test_the_dimension_that_the_proof_takes_for_granted():
 def test_the_kth_largest_normal_has_the_law_of_a_sorted_sample():
     """False alarm 1e-6."""
     generator = torch.Generator().manual_seed(0)
-    drawn = proof_steps.kth_largest(200, 17, 2000, generator=generator)
+    drawn = proof_steps.largest_sum(200, 17, 2000, groups=1, generator=generator) / 17
     samples = torch.randn(2000, 200, generator=generator, dtype=torch.float64)
     sorted_ones = samples.sort(dim=1, descending=True).values[:, 16]
     assert stats.ks_2samp(drawn.numpy(), sorted_ones.numpy()).pvalue > 1e-6
+
+
+@pytest.mark.parametrize("k", [17, 200])
+def test_groups_of_one_add_up_to_the_largest_sum(k):
+    """False alarm 2e-6. Beyond the positive ones nothing is added."""
+    generator = torch.Generator().manual_seed(0)
+    drawn, coarse = (
+        proof_steps.largest_sum(200, k, 2000, groups=groups, generator=generator) for groups in (k, 16)
+    )
+    samples = torch.randn(2000, 200, generator=generator, dtype=torch.float64)
+    sums = samples.sort(dim=1, descending=True).values[:, :k].clamp_min(0).sum(dim=1)
+    assert stats.ks_2samp(drawn.numpy(), sums.numpy()).pvalue > 1e-6
+    assert 0.7 * drawn.mean() < coarse.mean() < drawn.mean()
 
 
 def test_the_spectral_norm_has_the_law_of_a_matrix():

@@ -54,8 +54,10 @@ class ProofStepsResult:
         all_rows_repaired: the same with the union bound.
         width: the printed step from m >= d^2.4.
         width_repaired: what the line needs.
-        subsets: largest subset sum along one direction over the printed bound, from below, one per draw.
-        subsets_repaired: largest subset sum over the repaired bound, from above, one per draw.
+        subsets: largest subset sum over the printed bound, from below, one per draw.
+        subsets_ceiling: the same from above.
+        subsets_repaired: largest subset sum over the repaired bound, from below, one per draw.
+        subsets_repaired_ceiling: the same from above.
         dimension: the step that takes d >= log(4 m/p_fail)^2 for granted.
         sketch: the bound on |f| over the drop of f along the printed step.
         sketch_repaired: the same with the gradient squared.
@@ -69,7 +71,9 @@ class ProofStepsResult:
     width: float
     width_repaired: float
     subsets: list[float]
+    subsets_ceiling: list[float]
     subsets_repaired: list[float]
+    subsets_repaired_ceiling: list[float]
     dimension: float
     sketch: float
     sketch_repaired: float
@@ -85,6 +89,8 @@ def run(config: ProofStepsConfig, generator: torch.Generator) -> ProofStepsResul
     """
     d, m, p, factor = config.d, config.m, config.p_fail, config.factor
     below, above = _subset_sums(config, generator)
+    printed = factor * bounds.subset_union_bound(m, config.C0, p)
+    repaired = factor * bounds_proofs.subset_union_repaired(m, config.C0, p)
     gradient, flip = _linear_model(config, generator)
     drop, drop_repaired = _sketch(config)
     return ProofStepsResult(
@@ -92,8 +98,10 @@ def run(config: ProofStepsConfig, generator: torch.Generator) -> ProofStepsResul
         all_rows_repaired=_within(config, bounds_proofs.largest_row_repaired(m, p)),
         width=bounds_proofs.width_printed(d, m) / factor,
         width_repaired=bounds_proofs.width_repaired(d, m) / factor,
-        subsets=(below / (factor * bounds.subset_union_bound(m, config.C0, p))).tolist(),
-        subsets_repaired=(above / (factor * bounds_proofs.subset_union_repaired(m, config.C0, p))).tolist(),
+        subsets=(below / printed).tolist(),
+        subsets_ceiling=(above / printed).tolist(),
+        subsets_repaired=(below / repaired).tolist(),
+        subsets_repaired_ceiling=(above / repaired).tolist(),
         dimension=bounds_proofs.dimension_step(d, m, p) / factor,
         sketch=1 / (factor * drop),
         sketch_repaired=1 / (factor * drop_repaired),
@@ -110,36 +118,42 @@ def _within(config: ProofStepsConfig, limit: float) -> float:
 def _subset_sums(config: ProofStepsConfig, generator: torch.Generator) -> tuple[Tensor, Tensor]:
     r"""Two numbers between which the largest sum of so many rows over sqrt m lies, one pair per draw.
 
-    From below: along one fixed direction the k rows that lean most in it, with their signs, add up to at
-    least k times the k-th largest of m normals, and moving them adds to that. From above, with V the radius:
+    From below: along one fixed direction the k rows that lean most in it, with their signs, add up to what
+    the k largest of m normals do, and moving them adds to that. From above, with V the radius:
 
     .. math:: \Big\| \sum_{s \in S} a_s w_s \Big\| \le \sqrt k \, \|W_0\|_{\mathrm{op}} + k V, \, |S| \le k.
     """
     k = min(config.m, math.floor(bounds_proofs.SUBSET * max(1.0, config.C0) * math.sqrt(config.m)))
     root = math.sqrt(config.m)
-    below = k * kth_largest(config.m, k, config.draws, generator=generator).clamp_min(0) / root
+    below = largest_sum(config.m, k, config.draws, generator=generator) / root
     norms = [spectral_norm(config.m, config.d, generator=generator) for _ in range(config.draws)]
     above = math.sqrt(k) * torch.tensor(norms, dtype=torch.float64) / root + k * config.C0 / config.m
     return below, above
 
 
-def kth_largest(m: int, k: int, count: int, *, generator: torch.Generator) -> Tensor:
-    r"""Draw the k-th largest of m independent standard normals, at a cost that does not grow with m.
+def largest_sum(m: int, k: int, count: int, *, groups: int = 16, generator: torch.Generator) -> Tensor:
+    r"""Draw a number that the largest sum of at most k of m standard normals exceeds, at a cost free of m.
 
-    The chance to exceed it is a Beta(k, m + 1 - k) variable, a ratio of chi-squared ones.
+    The chances to exceed the :math:`j_1 < j_2 < \dots`-th largest are ratios of sums of Gamma variables with
+    :math:`j_1, j_2 - j_1, \dots` degrees. Every group between two of them counts with its smallest member,
+    and not at all where that is negative.
 
     Args:
         m: how many normals.
-        k: which of them, 1 for the largest.
+        k: how many are summed at most.
         count: of draws.
+        groups: of equal size, as far as k can be divided; the more, the closer to the sum.
         generator: of the draws.
 
     Returns:
         (count,) in float64.
     """
-    above = chi(torch.full((count,), 2.0 * k), generator=generator).square()
-    below = chi(torch.full((count,), 2.0 * (m + 1 - k)), generator=generator).square()
-    return -torch.special.ndtri(above / (above + below))
+    ends = torch.linspace(0, min(k, m), min(groups, k, m) + 1, dtype=torch.float64).floor()
+    sizes = ends.diff()
+    degrees = torch.cat([sizes, m + 1 - ends[-1:]])
+    gammas = chi((2 * degrees).expand(count, -1), generator=generator).square().cumsum(dim=1)
+    above = gammas[:, :-1] / gammas[:, -1:]
+    return (sizes * (-torch.special.ndtri(above)).clamp_min(0)).sum(dim=1)
 
 
 def spectral_norm(m: int, d: int, *, generator: torch.Generator) -> float:

@@ -36,7 +36,11 @@ def _mean(values: list[float]) -> float:
 
 STEPS = (
     Step("B.9: width", lambda result: result.width, lambda result: result.width_repaired),
-    Step("B.9: subsets", lambda result: _mean(result.subsets), lambda result: _mean(result.subsets_repaired)),
+    Step(
+        "B.9: subsets",
+        lambda result: _mean(result.subsets),
+        lambda result: _mean(result.subsets_repaired_ceiling),
+    ),
     Step("B.9: dimension", lambda result: result.dimension, None),
     Step("Sketch: step", lambda result: result.sketch, lambda result: result.sketch_repaired),
 )
