@@ -130,7 +130,9 @@ class TestSmallestGradient:
     @staticmethod
     def cell(smallest, floor, **settings):
         config = GradientSizeConfig(**({"d": 784, "m": 8_838_093, "C0": 1.0} | settings))
-        return config, GradientSizeResult(at_start=[20.0] * 4, smallest=[smallest] * 4, floor=[floor] * 4)
+        return config, GradientSizeResult(
+            at_start=[smallest + 0.8 * config.C0] * 4, smallest=[smallest] * 4, floor=[floor] * 40
+        )
 
     @pytest.mark.parametrize(
         ("smallest", "floor", "expected"),
@@ -143,6 +145,20 @@ class TestSmallestGradient:
     )
     def test_adversaries_refute_and_certificates_show(self, smallest, floor, expected):
         assert outcome("lemB.7", examples(self.cell(smallest, floor))) == expected
+
+    @pytest.mark.parametrize(("below", "expected"), [(0, "holds"), (10, "holds"), (40, "inconclusive")])
+    def test_only_a_share_of_the_draws_must_have_a_certificate(self, below, expected):
+        config, result = self.cell(15.0, 14.0)
+        floors = [1.0] * below + [14.0] * (400 - below)
+        runs = examples((config, replace(result, smallest=[15.0] * 4, floor=floors)))
+        assert outcome("lem4.2.repaired", runs) == expected
+
+    @pytest.mark.parametrize("taken", [0.0, 2.0])
+    def test_a_ball_that_takes_nothing_or_too_much_is_none(self, taken):
+        config, result = self.cell(15.0, 14.0)
+        runs = examples((config, replace(result, at_start=[15.0 + taken] * 4)))
+        for name in ("lem4.2.repaired", "lemB.7"):
+            assert outcome(name, runs) == "fails"
 
     def test_a_negative_lower_bound_is_vacuous(self):
         assert outcome("lemB.7", examples(self.cell(3.0, 2.0, d=25, m=2265))) == "vacuous"

@@ -71,8 +71,8 @@ lem4.2 | Lem 4.2 | 168 | lower
   as printed, without a hypothesis on d against C0.
   uses: lazy.lem4.3
 lem4.2.repaired | Lem 4.2 | 168 | lower
-  The lemma with a hypothesis on d against C0 added: inf over the lazy ball of |grad_x f(x)| >= sqrt(d)/4 for
-  d >= 100 C0^2.
+  The lemma with hypotheses on d against C0 and p_fail added: with probability 1 - p_fail, inf over the lazy
+  ball of |grad_x f(x)| >= sqrt(d)/4 for d >= 100 C0^2, d >= 20 log(8/p_fail) and m >= 100 C0^2.
   origin: karat
   supersedes: lazy.lem4.2
 lem4.2.figures | Lem 4.2 | 168 | lower

@@ -6,12 +6,12 @@ from typing import Annotated, Literal
 
 import torch
 from annotated_types import Ge, Le
-from scipy.linalg import eigh_tridiagonal
 from torch import Tensor
 
 from karat.core.ranges import Count, Inside, Positive, settings
 from karat.nets import TwoLayer
 from karat.papers.lazy import bounds, bounds_proofs
+from karat.papers.lazy.experiments.gaussian_norms import row_and_spectral_norm
 from karat.reductions.span.gaussian import chi
 from karat.study.experiment import Experiment, Preset
 
@@ -126,7 +126,7 @@ def _subset_sums(config: ProofStepsConfig, generator: torch.Generator) -> tuple[
     k = min(config.m, math.floor(bounds_proofs.SUBSET * max(1.0, config.C0) * math.sqrt(config.m)))
     root = math.sqrt(config.m)
     below = largest_sum(config.m, k, config.draws, generator=generator) / root
-    norms = [spectral_norm(config.m, config.d, generator=generator) for _ in range(config.draws)]
+    norms = [row_and_spectral_norm(config.m, config.d, generator=generator)[1] for _ in range(config.draws)]
     above = math.sqrt(k) * torch.tensor(norms, dtype=torch.float64) / root + k * config.C0 / config.m
     return below, above
 
@@ -154,31 +154,6 @@ def largest_sum(m: int, k: int, count: int, *, groups: int = 16, generator: torc
     gammas = chi((2 * degrees).expand(count, -1), generator=generator).square().cumsum(dim=1)
     above = gammas[:, :-1] / gammas[:, -1:]
     return (sizes * (-torch.special.ndtri(above)).clamp_min(0)).sum(dim=1)
-
-
-def spectral_norm(m: int, d: int, *, generator: torch.Generator) -> float:
-    r"""Draw the spectral norm of an (m, d) Gaussian matrix, in law, from 2 d numbers for any m >= d.
-
-    Householder reflections take the matrix to a bidiagonal one with independent
-    :math:`\chi_m, \chi_{m-1}, \dots` on the diagonal and :math:`\chi_{d-1}, \chi_{d-2}, \dots` beside it.
-
-    Args:
-        m: rows.
-        d: columns, 2 at least and at most m.
-        generator: of the draw.
-    """
-    diagonal = chi(m - torch.arange(d, dtype=torch.float64), generator=generator)
-    beside = chi(d - 1 - torch.arange(d - 1, dtype=torch.float64), generator=generator)
-    squares = diagonal.square()
-    squares[1:] += beside.square()
-    largest = eigh_tridiagonal(
-        squares.numpy(),
-        (diagonal[:-1] * beside).numpy(),
-        eigvals_only=True,
-        select="i",
-        select_range=(d - 1, d - 1),
-    )
-    return math.sqrt(float(largest[0]))
 
 
 def _sketch(config: ProofStepsConfig) -> tuple[float, float]:
