@@ -81,6 +81,26 @@ def test_the_dimension_that_the_proof_takes_for_granted():
     assert all(bounds_proofs.dimension_step(one, one**2.4, 0.1) < 1 for one in d)
 
 
+@given(d=st.integers(2, 10**6), log_p=st.floats(-900, -0.01))
+def test_the_last_line_follows_from_the_printed_hypotheses(d, log_p):
+    if d >= (math.log(4) - log_p) ** 2 and log_p > -700:
+        assert bounds_proofs.last_line(d**2.4, math.exp(log_p)) <= 1
+
+
+def test_the_sketch_against_a_scan_of_gradients():
+    """The least drop over all lengths of the gradient between the bound and the start's."""
+    for d in (25, 784):
+        for change in (0.0, 0.1, 0.3):
+            config = proof_steps.ProofStepsConfig(d=d, change=change, draws=1)
+            result = proof_steps.run(config, torch.Generator().manual_seed(0))
+            B = bounds.value_bound_informal(config.C0, config.p_fail)
+            g = np.linspace(math.sqrt(d) / 4, math.sqrt(d / 2), 10_001)
+            eta = 2 * B / g**2
+            printed, squared = eta * (g - change * d**0.375), eta * g * (g - change * d**0.375)
+            assert result.sketch == pytest.approx(printed.min() / B)
+            assert result.sketch_repaired == pytest.approx(squared.min() / B)
+
+
 def test_the_kth_largest_normal_has_the_law_of_a_sorted_sample():
     """False alarm 1e-6."""
     generator = torch.Generator().manual_seed(0)

@@ -309,6 +309,17 @@ class TestHistograms:
 
 
 class TestProofSteps:
+    def test_one_size_at_which_a_hypothesis_is_missing_shows_that_it_is(self):
+        assert (
+            outcome("proofB.9.dimension", steps_cells(dimension=lambda d: 1.5 if d == 400 else 0.5))
+            == "holds"
+        )
+
+    def test_a_number_from_above_refutes_nothing_and_one_from_below_shows_nothing(self):
+        for name, value in (("", "subsets"), (".repaired", "subsets_repaired")):
+            cells = steps_cells(**{f"{value}_ceiling": lambda d: [1.2] * 20})
+            assert outcome(f"proofB.9.subsets{name}", cells) == "inconclusive"
+
     @pytest.mark.parametrize(
         ("name", "value", "bad"),
         [
@@ -318,10 +329,9 @@ class TestProofSteps:
             ("proofB.9.width.repaired", "width_repaired", 1.5),
             ("proofB.9.subsets", "subsets", [1.5] * 60),
             ("proofB.9.subsets.repaired", "subsets_repaired", [1.5] * 60),
-            ("proofB.9.dimension", "dimension", 1.5),
-            ("proofB.9.dimension.repaired", "dimension", 1.5),
-            ("sec4.step", "sketch", 1.5),
-            ("sec4.step.repaired", "sketch_repaired", 1.5),
+            ("proofB.9.dimension.repaired", "last_line", 1.5),
+            ("sec4.step", "sketch", 0.5),
+            ("sec4.step.repaired", "sketch_repaired", 0.5),
             ("proof3.1.printed", "landing", 1.0),
         ],
     )

@@ -145,12 +145,13 @@ proofB.9.subsets.repaired | Lem B.9 | 697 | upper
   The same without the factor C0: 113 max(1, C0) sqrt(log m + 2 log(8/p_fail)/sqrt(m)), for C0 <= sqrt(m).
   origin: karat
   supersedes: lazy.proofB.9.subsets
-proofB.9.dimension | Lem B.9 | 683 | upper
-  Proof of Lemma B.9: d >= log(4 m/p_fail)^2 wherever m >= d^2.4 and d >= log(4/p_fail)^2.
-proofB.9.dimension.repaired | Lem B.9 | 683 | upper
-  At the lower end of the window, m = d^2.4, and p_fail >= 0.1 there is d >= log(4 m/p_fail)^2 for d >= 400.
+proofB.9.dimension | Lem B.9 | 683 | existence
+  Lemma B.9 as printed lacks a hypothesis that its proof names: m >= d^2.4 and d >= log(4/p_fail)^2 do not give
+  d >= log(4 m/p_fail)^2.
   origin: karat
-  supersedes: lazy.proofB.9.dimension
+proofB.9.dimension.repaired | Lem B.9 | 683 | upper
+  The line for which the proof names it, log(p_fail) >= -sqrt(m), follows from the lemma's own hypotheses.
+  origin: karat
 eq7.subset | Eq 7 | 536 | upper
   Worst subset of flipped neurons: max over S of |sum_{s in S} a_s w_s|/sqrt(m) <= sqrt((C0 +
   sqrt(log(1/p_fail)/2))/sqrt(m)) |z|, the printed bound, with z as for a subset S chosen before W0.

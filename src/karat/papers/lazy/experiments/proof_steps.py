@@ -8,7 +8,7 @@ import torch
 from annotated_types import Ge, Le
 from torch import Tensor
 
-from karat.core.ranges import Count, Inside, Positive, settings
+from karat.core.ranges import Count, Inside, NonNegative, Positive, settings
 from karat.nets import TwoLayer
 from karat.papers.lazy import bounds, bounds_proofs
 from karat.papers.lazy.experiments.gaussian_norms import row_and_spectral_norm
@@ -28,7 +28,9 @@ class ProofStepsConfig:
         p_fail: of the lemmas.
         draws: of the largest subset sum, and of the linear model.
         factor: control: the right side of every step is multiplied by it.
-        weights: of the linear model; "along x" is a control whose weights are a multiple of x.
+        change: the sketch's change of the gradient, o(sqrt d), over d^(3/8).
+        weights: of the linear model; "along x" and "one" are controls whose weights are a multiple of x or
+            have a single entry.
     """
 
     d: Annotated[int, Ge(16), Le(3000)]
@@ -37,7 +39,8 @@ class ProofStepsConfig:
     p_fail: Inside = 0.1
     draws: Count = 20
     factor: Positive = 1.0
-    weights: Literal["gaussian", "along x"] = "gaussian"
+    change: NonNegative = 0.1
+    weights: Literal["gaussian", "along x", "one"] = "gaussian"
 
     @property
     def m(self) -> int:
@@ -58,8 +61,9 @@ class ProofStepsResult:
         subsets_ceiling: the same from above.
         subsets_repaired: largest subset sum over the repaired bound, from below, one per draw.
         subsets_repaired_ceiling: the same from above.
-        dimension: the step that takes d >= log(4 m/p_fail)^2 for granted.
-        sketch: the bound on |f| over the drop of f along the printed step.
+        dimension: log(4 m/p_fail)^2 over d, which the proof of Lemma B.9 wants to be at most 1.
+        last_line: left over right side of the line for which it does.
+        sketch: the least drop of f along the printed step over the bound on |f|; f changes sign from 1 on.
         sketch_repaired: the same with the gradient squared.
         linear_gradient: mean norm of the gradient of the linear model.
         linear_flip: mean length of its smallest flip, |f| over the gradient.
@@ -75,6 +79,7 @@ class ProofStepsResult:
     subsets_repaired: list[float]
     subsets_repaired_ceiling: list[float]
     dimension: float
+    last_line: float
     sketch: float
     sketch_repaired: float
     linear_gradient: float
@@ -103,8 +108,9 @@ def run(config: ProofStepsConfig, generator: torch.Generator) -> ProofStepsResul
         subsets_repaired=(below / repaired).tolist(),
         subsets_repaired_ceiling=(above / repaired).tolist(),
         dimension=bounds_proofs.dimension_step(d, m, p) / factor,
-        sketch=1 / (factor * drop),
-        sketch_repaired=1 / (factor * drop_repaired),
+        last_line=bounds_proofs.last_line(m, p) / factor,
+        sketch=factor * drop,
+        sketch_repaired=factor * drop_repaired,
         linear_gradient=gradient,
         linear_flip=flip,
         landing=_landing(config, generator),
@@ -159,13 +165,20 @@ def largest_sum(m: int, k: int, count: int, *, groups: int = 16, generator: torc
 def _sketch(config: ProofStepsConfig) -> tuple[float, float]:
     r"""Drop of f along the sketch's step over the bound on |f|, as printed and with the gradient squared.
 
-    The value takes its bound B of Lemma 4.1, the gradient that of Lemma 4.2, the third term is 0, and the
-    step is the proof's, :math:`|\eta| = 2 B/\|\nabla f\|^2`.
+    The value takes its bound B of Lemma 4.1, and the step is the proof's, :math:`|\eta| = 2 B/g^2` for a
+    gradient of length g. With a change of the gradient of c the drops over B are
+
+    .. math:: \frac{2 (g - c)}{g^2} \quad \text{and} \quad \frac{2 (g - c)}{g},
+
+    lowest at an end of the range of g: the bound :math:`\sqrt d/4` of Lemma 4.2 or the start's own
+    :math:`\sqrt{d/2}`.
+
+    Reading: o(sqrt d) is a small multiple of :math:`d^{3/8}`, the largest power of d in Lemma B.9.
     """
-    largest = bounds.value_bound_informal(config.C0, config.p_fail)
-    gradient = math.sqrt(config.d) / 4
-    step = 2 * largest / gradient**2
-    return step * gradient / largest, step * gradient**2 / largest
+    change = config.change * config.d ** (3 / 8)
+    lengths = math.sqrt(config.d) / 4, math.sqrt(config.d / 2)
+    drops = [2 * (length - change) / length for length in lengths]
+    return min(drop / length for drop, length in zip(drops, lengths, strict=True)), min(drops)
 
 
 def _linear_model(config: ProofStepsConfig, generator: torch.Generator) -> tuple[float, float]:
@@ -173,9 +186,11 @@ def _linear_model(config: ProofStepsConfig, generator: torch.Generator) -> tuple
     along = torch.randn(config.draws, generator=generator, dtype=torch.float64)
     across = chi(torch.full((config.draws,), config.d - 1.0), generator=generator)
     length = torch.hypot(along, across)
+    root = math.sqrt(config.d)
     if config.weights == "along x":
         along = length
-    root = math.sqrt(config.d)
+    elif config.weights == "one":  # x has equal entries
+        along, length = along / root, along.abs()
     return float((length / root).mean()), float((along.abs() / length).mean())
 
 

@@ -22,12 +22,12 @@ class Step(NamedTuple):
     Args:
         label: what it is.
         printed: left over right side as printed.
-        repaired: the same for the repair; None without one of its own.
+        repaired: the same for the repair.
     """
 
     label: str
     printed: Value
-    repaired: Value | None
+    repaired: Value
 
 
 def _mean(values: list[float]) -> float:
@@ -41,8 +41,8 @@ STEPS = (
         lambda result: _mean(result.subsets),
         lambda result: _mean(result.subsets_repaired_ceiling),
     ),
-    Step("B.9: dimension", lambda result: result.dimension, None),
-    Step("Sketch: step", lambda result: result.sketch, lambda result: result.sketch_repaired),
+    Step("B.9: dimension", lambda result: result.dimension, lambda result: result.last_line),
+    Step("Sketch: step", lambda result: 1 / result.sketch, lambda result: 1 / result.sketch_repaired),
 )
 
 
@@ -56,8 +56,7 @@ def draw_steps(runs: StepRuns) -> list[Picture]:
     figure, (left, right) = new_figure(2, width=4.4, height=3.3)
     for index, step in enumerate(STEPS):
         _draw(left, runs, step.printed, step.label, index, printed=True)
-        if step.repaired is not None:
-            _draw(left, runs, step.repaired, None, index, printed=False)
+        _draw(left, runs, step.repaired, None, index, printed=False)
     left.set_yscale("log")
     left.axhline(1, color=INK, linewidth=1.0)
     _draw(right, runs, lambda result: result.all_rows, r"$\sqrt{\log(m/p)}$ (printed)", 0, printed=True)
