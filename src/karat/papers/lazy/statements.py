@@ -146,8 +146,8 @@ proofB.9.subsets.repaired | Lem B.9 | 697 | upper
   origin: karat
   supersedes: lazy.proofB.9.subsets
 proofB.9.dimension | Lem B.9 | 683 | existence
-  Lemma B.9 as printed lacks a hypothesis that its proof names: m >= d^2.4 and d >= log(4/p_fail)^2 do not give
-  d >= log(4 m/p_fail)^2.
+  Lemma B.9 as printed lacks a hypothesis that its proof names: m >= d^2.4 and d >= log(4/p_fail)^2 do not
+  give d >= log(4 m/p_fail)^2.
   origin: karat
 proofB.9.dimension.repaired | Lem B.9 | 683 | upper
   The line for which the proof names it, log(p_fail) >= -sqrt(m), follows from the lemma's own hypotheses.

@@ -75,8 +75,8 @@ TURNING = Control(
     why="A change of the gradient that is as large as its bound sqrt(d)/4 takes the drop away.",
 )
 _DROP = (
-    "B is the bound of Lemma 4.1; the gradient has the length sqrt(d)/4 of Lemma 4.2 or the start's sqrt(d/2), "
-    "whichever is worse, and changes by d^(3/8)/10, the largest power of d in Lemma B.9. "
+    "B is the bound of Lemma 4.1; the gradient has the length sqrt(d)/4 of Lemma 4.2 or the start's "
+    "sqrt(d/2), whichever is worse, and changes by d^(3/8)/10, the largest power of d in Lemma B.9. "
 )
 
 CHECKS = (
