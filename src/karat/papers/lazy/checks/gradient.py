@@ -223,8 +223,8 @@ CHECKS = (
             ),
         ),
         reading="For every net of the ball, from above: every neuron takes the gates that help most, of "
-        "those it can reach. delta across x, the direction along it. With the '+ 3' that the proof ends "
-        "with; at the sizes at which the bound is below |grad f|.",
+        "those it can reach. delta across x, the direction along it. As stated, without the '+ 3' with which "
+        "the proof ends; at the sizes at which the bound is below |grad f|.",
     ),
     Check(
         claim_id="lazy.lemB.9",
