@@ -289,12 +289,13 @@ class TestLemmas:
 
 
 class TestHistograms:
-    def test_two_humps_are_no_bell(self):
+    @pytest.mark.parametrize("kurtosis", [-1.28, -0.96])
+    def test_two_humps_are_no_bell(self, kurtosis):
         runs = flip_runs()
-        for run in runs:  # two humps of width one at -2 and 2: the moments of that mixture
+        for run in runs:  # two humps of width one that are 4 and 3 apart: the moments of that mixture
             for shapes in run.result.histograms:
                 for quantity, shape in shapes.items():
-                    shapes[quantity] = replace(shape, kurtosis=-1.28)
+                    shapes[quantity] = replace(shape, kurtosis=kurtosis)
         assert outcome("fig7.bell", runs) == "fails"
 
     def test_bimodality_of_known_shapes(self):
@@ -306,6 +307,14 @@ class TestHistograms:
     def test_shape_and_place_of_the_step_are_two_claims(self):
         assert outcome("fig7", flip_runs(step=0.045 * 784, skewness=2.0)) == "holds"
         assert outcome("fig7.bell", flip_runs(step=1.0)) == "holds"
+
+
+class TestCountsOfNeurons:
+    @pytest.mark.parametrize(("name", "count"), [("lemB.6", "sign_changes"), ("lemB.6.switch", "switches")])
+    def test_none_and_too_few_are_no_chance(self, name, count):
+        usual = getattr(one_point_cell()[1], count)
+        for number in (0, usual // 3):
+            assert outcome(name, examples(one_point_cell(**{count: number}))) == "fails"
 
 
 class TestProofSteps:

@@ -111,8 +111,7 @@ CHECKS = (
         satisfied=STEPS_HOLD,
         violated=steps_cells(sketch_repaired=lambda d: 0.5),
         controls=(SHORT, TURNING),
-        reading=_DROP
-        + "The drop is |eta| |grad f| (|grad f| - change): <grad f, delta> for delta = eta grad f.",
+        reading=_DROP + "The drop is |eta| |grad f| (|grad f| - change), for delta = eta grad f.",
     ),
     steps_check(
         claim_id="lazy.proof3.1.printed",
