@@ -215,7 +215,8 @@ CHECKS = (
         conditions=near_conditions,
         violated=examples(one_point_cell(can_switch=500)),
         reading="A neuron can switch at p = x + delta if |<w, p>| <= V |p|, which is as likely as at x: the "
-        "counts at a fixed point serve both.",
+        "counts at a fixed point serve both. Lemma B.8 needs no more; (10) in Lemma B.9 needs all delta at "
+        "once, of which this says nothing.",
     ),
     _lemma_check(
         claim_id="lazy.lemB.6",
