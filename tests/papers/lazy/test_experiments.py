@@ -281,6 +281,11 @@ def test_the_ceiling_of_the_gradient_change_is_above_what_nets_of_the_ball_show(
     assert change.change_ceiling(start, x, 0.0, 0.0) == 0.0
 
 
+def test_starts_beyond_memory_are_refused_in_one_sentence():
+    with pytest.raises(ValueError, match="W0 would take"):
+        change.ChangeConfig(d=10**5, m=10**6)
+
+
 def test_certified_single_steps_land(records):
     for record in records("lazy.single-step"):
         assert record.values["landed"] in (1.0, None)

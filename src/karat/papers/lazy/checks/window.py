@@ -1,7 +1,7 @@
 """The hypotheses that the theorem and its lemmas share: how wide the net must be, and how wide it may be."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from karat.papers.lazy.bounds import width_window, window_opens
 from karat.study.hypothesis import Condition, at_least, not_checkable
@@ -27,6 +27,16 @@ def width_conditions(d: int, m: int, p_fail: float) -> Sequence[Condition]:
             f"below d = {window_opens():.2g})",
         ),
     ]
+
+
+def upper_end(sizes: Iterable[tuple[int, int]]) -> str:
+    """Say which constant the upper end of the theorem's window needs to let all sizes in.
+
+    Args:
+        sizes: (d, m) of every run.
+    """
+    largest = max(m / width_window(d)[1] for d, m in sizes)
+    return f"m <= C4 exp(d^0.24) at all of these sizes asks for C4 >= {largest:.3g}."
 
 
 def enough_neurons(m: int, p_fail: float) -> Condition:

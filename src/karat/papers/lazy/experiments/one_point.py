@@ -247,7 +247,7 @@ _FAR = {"d": 1_000_000, "m": 1_000_000, "C0": 1.0}
 
 ONE_POINT = Experiment(
     name="lazy.one-point",
-    title="Inside the theorem's window, how tight are the lemmas' explicit bounds at one point?",
+    title="Above the window's lower end d^2.4, how tight are the lemmas' explicit bounds at one point?",
     paper="lazy",
     presets={
         "tiny": Preset(
