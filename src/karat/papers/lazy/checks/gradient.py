@@ -191,8 +191,8 @@ CHECKS = (
         reading="o(sqrt d) read as in its proof: change over sqrt d falls at least like d^(-1/8). "
         "From below by ascent over delta, in the start and in the net whose rows near their kink lie on it: "
         "this can refute. From above, for every W and delta, with all rows that can switch switched as is "
-        "worst: a fixed share of them, so that at m = d^2.4 this bound over sqrt d grows for ever, in the end "
-        "like d^0.7. So the lemma can only be refuted here.",
+        "worst: a fixed share of them, so that at m = d^2.4 this bound over sqrt d grows for ever, in the "
+        "end like d^0.7. So the lemma can only be refuted here.",
         scales=("tiny", "quick"),
     ),
     Check(
