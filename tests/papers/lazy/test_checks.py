@@ -6,8 +6,13 @@ from dataclasses import replace
 import pytest
 
 from karat.papers.lazy.checks import adversarial, corollary, flip_length, movement, on_images
-from karat.papers.lazy.checks.made_up import flip_runs, one_point_cell, trained_cell, worst_cell
-from karat.papers.lazy.checks.proof_steps import steps_cells
+from karat.papers.lazy.checks.made_up import (
+    flip_runs,
+    one_point_cell,
+    steps_cells,
+    trained_cell,
+    worst_cell,
+)
 from karat.papers.lazy.checks.single_step import step_cell
 from karat.papers.lazy.experiments.adversarial_training import AdversarialTrainingConfig
 from karat.papers.lazy.experiments.every_net import EveryNetConfig, EveryNetResult

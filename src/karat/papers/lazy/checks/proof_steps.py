@@ -4,16 +4,16 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 from karat.papers.lazy.bounds_proofs import width_step_begins
+from karat.papers.lazy.checks.made_up import steps_cells
 from karat.papers.lazy.experiments.proof_steps import PROOF_STEPS, ProofStepsConfig, ProofStepsResult
 from karat.study.check import Check
 from karat.study.control import Control
 from karat.study.finding import RATIO, SHARE, Finding
 from karat.study.hypothesis import Condition, at_least, at_most
 from karat.study.judging import Undecided, all_of, exact_bound, noted, share_between
-from karat.study.run import Run, examples, grouped
+from karat.study.run import Run, grouped
 
 StepRun = Run[ProofStepsConfig, ProofStepsResult]
 Value = Callable[[ProofStepsResult], float]
@@ -112,41 +112,6 @@ def _lemma(config: ProofStepsConfig) -> Sequence[Condition]:
 
 def _small_ball(config: ProofStepsConfig) -> Sequence[Condition]:
     return [*_lemma(config), at_most("C0 <= sqrt m", config.C0, math.sqrt(config.m))]
-
-
-def steps_cells(**changes: Any) -> list[Run[ProofStepsConfig, ProofStepsResult]]:
-    """Return made-up cells in which every step is true, except for what is changed.
-
-    Args:
-        changes: name of a value -> what it is at the dimension d.
-    """
-    true: dict[str, Any] = {
-        "all_rows": 0.95,
-        "all_rows_repaired": 0.95,
-        "width": 0.5,
-        "width_repaired": 0.5,
-        "subsets": [0.25] * 20,
-        "subsets_ceiling": [0.5] * 20,
-        "subsets_repaired": [0.25] * 20,
-        "subsets_repaired_ceiling": [0.5] * 20,
-        "dimension": 1.5,
-        "last_line": 0.5,
-        "sketch": 1.5,
-        "sketch_repaired": 1.5,
-        "linear_gradient": 1.0,
-        "landing": -1.0,
-    }
-    return examples(
-        *(
-            (
-                ProofStepsConfig(d=d),
-                ProofStepsResult(
-                    **(true | {"linear_flip": d**-0.5} | {name: at(d) for name, at in changes.items()})
-                ),
-            )
-            for d in (100, 400, 784)
-        )
-    )
 
 
 STEPS_HOLD = steps_cells()

@@ -2,8 +2,9 @@
 
 from collections.abc import Callable, Sequence
 
+from karat.papers.lazy.checks.made_up import steps_cells
 from karat.papers.lazy.checks.powers import QUARTER
-from karat.papers.lazy.checks.proof_steps import STEPS_HOLD, StepRun, Value, steps_cells, steps_check
+from karat.papers.lazy.checks.proof_steps import STEPS_HOLD, StepRun, Value, steps_check
 from karat.study.control import Control
 from karat.study.curves import curves
 from karat.study.finding import RATIO, Finding
