@@ -11,6 +11,7 @@ from scipy import stats
 
 from karat.papers.lazy import bounds, bounds_proofs
 from karat.papers.lazy.experiments import proof_steps
+from karat.papers.lazy.experiments.gaussian_norms import row_and_spectral_norm
 
 dimensions = st.integers(14, 10**7)
 """From log(4/p_fail)^2 on at p_fail = 0.1, which Lemma B.9 asks for."""
@@ -80,21 +81,62 @@ def test_the_dimension_that_the_proof_takes_for_granted():
     assert all(bounds_proofs.dimension_step(one, one**2.4, 0.1) < 1 for one in d)
 
 
+@given(d=st.integers(2, 10**6), log_p=st.floats(-900, -0.01))
+def test_the_last_line_follows_from_the_printed_hypotheses(d, log_p):
+    if d >= (math.log(4) - log_p) ** 2 and log_p > -700:
+        assert bounds_proofs.last_line(d**2.4, math.exp(log_p)) <= 1
+
+
+def test_the_sketch_against_a_scan_of_gradients():
+    """The least drop over all lengths of the gradient between the bound and the start's."""
+    for d in (25, 784):
+        for change in (0.0, 0.1, 0.3):
+            config = proof_steps.ProofStepsConfig(d=d, change=change, draws=1)
+            result = proof_steps.run(config, torch.Generator().manual_seed(0))
+            B = bounds.value_bound_informal(config.C0, config.p_fail)
+            g = np.linspace(math.sqrt(d) / 4, math.sqrt(d / 2), 10_001)
+            eta = 2 * B / g**2
+            printed, squared = eta * (g - change * d**0.375), eta * g * (g - change * d**0.375)
+            assert result.sketch == pytest.approx(printed.min() / B)
+            assert result.sketch_repaired == pytest.approx(squared.min() / B)
+
+
 def test_the_kth_largest_normal_has_the_law_of_a_sorted_sample():
     """False alarm 1e-6."""
     generator = torch.Generator().manual_seed(0)
-    drawn = proof_steps.kth_largest(200, 17, 2000, generator=generator)
+    drawn = proof_steps.largest_sum(200, 17, 2000, groups=1, generator=generator) / 17
     samples = torch.randn(2000, 200, generator=generator, dtype=torch.float64)
     sorted_ones = samples.sort(dim=1, descending=True).values[:, 16]
     assert stats.ks_2samp(drawn.numpy(), sorted_ones.numpy()).pvalue > 1e-6
 
 
-def test_the_spectral_norm_has_the_law_of_a_matrix():
-    """False alarm 1e-6."""
+@pytest.mark.parametrize("k", [17, 200])
+def test_groups_of_one_add_up_to_the_largest_sum(k):
+    """False alarm 2e-6. Beyond the positive ones nothing is added."""
     generator = torch.Generator().manual_seed(0)
-    drawn = [proof_steps.spectral_norm(12, 5, generator=generator) for _ in range(1000)]
-    matrices = torch.randn(1000, 12, 5, generator=generator, dtype=torch.float64)
-    assert stats.ks_2samp(drawn, torch.linalg.matrix_norm(matrices, 2).numpy()).pvalue > 1e-6
+    drawn, coarse = (
+        proof_steps.largest_sum(200, k, 2000, groups=groups, generator=generator) for groups in (k, 16)
+    )
+    samples = torch.randn(2000, 200, generator=generator, dtype=torch.float64)
+    sums = samples.sort(dim=1, descending=True).values[:, :k].clamp_min(0).sum(dim=1)
+    assert stats.ks_2samp(drawn.numpy(), sums.numpy()).pvalue > 1e-6
+    assert 0.7 * drawn.mean() < coarse.mean() < drawn.mean()
+
+
+@pytest.mark.parametrize("shape", [(12, 5), (5, 5), (6, 5), (5, 12), (1, 4), (4, 1)])
+def test_both_norms_have_the_law_of_a_matrix(shape):
+    """False alarm 2e-5: 18 Kolmogorov tests; the product tells of the joint law."""
+    generator = torch.Generator().manual_seed(0)
+    pairs = [row_and_spectral_norm(*shape, generator=generator) for _ in range(1000)]
+    drawn = torch.tensor(pairs, dtype=torch.float64)
+    matrices = torch.randn(1000, *shape, generator=generator, dtype=torch.float64)
+    seen = torch.stack([matrices[:, 0].norm(dim=1), torch.linalg.matrix_norm(matrices, 2)], dim=1)
+    for one, two in ((drawn[:, 0], seen[:, 0]), (drawn[:, 1], seen[:, 1]), (drawn.prod(1), seen.prod(1))):
+        assert stats.ks_2samp(one.numpy(), two.numpy()).pvalue > 1e-6
+
+
+def test_no_rows_have_no_length():
+    assert row_and_spectral_norm(0, 5, generator=torch.Generator()) == (0.0, 0.0)
 
 
 def test_subset_sums_lie_between_the_two_numbers():

@@ -6,8 +6,13 @@ from dataclasses import replace
 import pytest
 
 from karat.papers.lazy.checks import adversarial, corollary, flip_length, movement, on_images
-from karat.papers.lazy.checks.made_up import flip_runs, one_point_cell, trained_cell, worst_cell
-from karat.papers.lazy.checks.proof_steps import steps_cells
+from karat.papers.lazy.checks.made_up import (
+    flip_runs,
+    one_point_cell,
+    steps_cells,
+    trained_cell,
+    worst_cell,
+)
 from karat.papers.lazy.checks.single_step import step_cell
 from karat.papers.lazy.experiments.adversarial_training import AdversarialTrainingConfig
 from karat.papers.lazy.experiments.every_net import EveryNetConfig, EveryNetResult
@@ -151,7 +156,9 @@ class TestSmallestGradient:
     @staticmethod
     def cell(smallest, floor, **settings):
         config = GradientSizeConfig(**({"d": 784, "m": 8_838_093, "C0": 1.0} | settings))
-        return config, GradientSizeResult(at_start=[20.0] * 4, smallest=[smallest] * 4, floor=[floor] * 4)
+        return config, GradientSizeResult(
+            at_start=[smallest + 0.8 * config.C0] * 4, smallest=[smallest] * 4, floor=[floor] * 40
+        )
 
     @pytest.mark.parametrize(
         ("smallest", "floor", "expected"),
@@ -164,6 +171,20 @@ class TestSmallestGradient:
     )
     def test_adversaries_refute_and_certificates_show(self, smallest, floor, expected):
         assert outcome("lemB.7", examples(self.cell(smallest, floor))) == expected
+
+    @pytest.mark.parametrize(("below", "expected"), [(0, "holds"), (10, "holds"), (40, "inconclusive")])
+    def test_only_a_share_of_the_draws_must_have_a_certificate(self, below, expected):
+        config, result = self.cell(15.0, 14.0)
+        floors = [1.0] * below + [14.0] * (400 - below)
+        runs = examples((config, replace(result, smallest=[15.0] * 4, floor=floors)))
+        assert outcome("lem4.2.repaired", runs) == expected
+
+    @pytest.mark.parametrize("taken", [0.0, 2.0])
+    def test_a_ball_that_takes_nothing_or_too_much_is_none(self, taken):
+        config, result = self.cell(15.0, 14.0)
+        runs = examples((config, replace(result, at_start=[15.0 + taken] * 4)))
+        for name in ("lem4.2.repaired", "lemB.7"):
+            assert outcome(name, runs) == "fails"
 
     def test_a_negative_lower_bound_is_vacuous(self):
         assert outcome("lemB.7", examples(self.cell(3.0, 2.0, d=25, m=2265))) == "vacuous"
@@ -310,12 +331,13 @@ class TestLemmas:
 
 
 class TestHistograms:
-    def test_two_humps_are_no_bell(self):
+    @pytest.mark.parametrize("kurtosis", [-1.28, -0.96])
+    def test_two_humps_are_no_bell(self, kurtosis):
         runs = flip_runs()
-        for run in runs:  # two humps of width one at -2 and 2: the moments of that mixture
+        for run in runs:  # two humps of width one that are 4 and 3 apart: the moments of that mixture
             for shapes in run.result.histograms:
                 for quantity, shape in shapes.items():
-                    shapes[quantity] = replace(shape, kurtosis=-1.28)
+                    shapes[quantity] = replace(shape, kurtosis=kurtosis)
         assert outcome("fig7.bell", runs) == "fails"
 
     def test_bimodality_of_known_shapes(self):
@@ -329,7 +351,26 @@ class TestHistograms:
         assert outcome("fig7.bell", flip_runs(step=1.0)) == "holds"
 
 
+class TestCountsOfNeurons:
+    @pytest.mark.parametrize(("name", "count"), [("lemB.6", "sign_changes"), ("lemB.6.switch", "switches")])
+    def test_none_and_too_few_are_no_chance(self, name, count):
+        usual = getattr(one_point_cell()[1], count)
+        for number in (0, usual // 3):
+            assert outcome(name, examples(one_point_cell(**{count: number}))) == "fails"
+
+
 class TestProofSteps:
+    def test_one_size_at_which_a_hypothesis_is_missing_shows_that_it_is(self):
+        assert (
+            outcome("proofB.9.dimension", steps_cells(dimension=lambda d: 1.5 if d == 400 else 0.5))
+            == "holds"
+        )
+
+    def test_a_number_from_above_refutes_nothing_and_one_from_below_shows_nothing(self):
+        for name, value in (("", "subsets"), (".repaired", "subsets_repaired")):
+            cells = steps_cells(**{f"{value}_ceiling": lambda d: [1.2] * 20})
+            assert outcome(f"proofB.9.subsets{name}", cells) == "inconclusive"
+
     @pytest.mark.parametrize(
         ("name", "value", "bad"),
         [
@@ -337,12 +378,11 @@ class TestProofSteps:
             ("proofB.8.rows.repaired", "all_rows_repaired", 0.5),
             ("proofB.9.width", "width", 1.5),
             ("proofB.9.width.repaired", "width_repaired", 1.5),
-            ("proofB.9.subsets", "subsets", [1.5] * 20),
-            ("proofB.9.subsets.repaired", "subsets_repaired", [1.5] * 20),
-            ("proofB.9.dimension", "dimension", 1.5),
-            ("proofB.9.dimension.repaired", "dimension", 1.5),
-            ("sec4.step", "sketch", 1.5),
-            ("sec4.step.repaired", "sketch_repaired", 1.5),
+            ("proofB.9.subsets", "subsets", [1.5] * 60),
+            ("proofB.9.subsets.repaired", "subsets_repaired", [1.5] * 60),
+            ("proofB.9.dimension.repaired", "last_line", 1.5),
+            ("sec4.step", "sketch", 0.5),
+            ("sec4.step.repaired", "sketch_repaired", 0.5),
             ("proof3.1.printed", "landing", 1.0),
         ],
     )

@@ -198,7 +198,7 @@ class TestGradientSize:
         for seed in range(5):
             net, kink = self.start(torch.Generator().manual_seed(seed))
             opened = kink.rows.sum(dim=0) / 2
-            promised = gradient_size.bracket_gradient(kink, self.V, rounds=1).reached
+            promised = gradient_size.reached_gradient(kink, self.V, rounds=1)
             chosen = kink.rows @ (kink.far + opened) < 0
             total = torch.cat([torch.tensor([kink.far_value]), kink.far + kink.rows[chosen].sum(dim=0)])
             share = min(1.0, float(torch.linalg.vector_norm(total)) / (self.V * kink.far_count))
@@ -212,28 +212,52 @@ class TestGradientSize:
             gradient = net.replace(W=W).input_gradient(x) / net.scale
             assert float(torch.linalg.vector_norm(gradient)) == pytest.approx(promised, abs=1e-2)
 
+    @staticmethod
+    def floor(kink, radius):
+        """The certificate from rows: half of all ones and half of a sign vector."""
+        norm = torch.linalg.matrix_norm(kink.rows, 2) if len(kink.rows) else 0.0
+        centre = torch.linalg.vector_norm(kink.far + kink.rows.sum(dim=0) / 2)
+        moved = radius * (kink.far_count + len(kink.rows))
+        return max(0.0, float(centre - math.sqrt(len(kink.rows)) * norm / 2 - moved))
+
     def test_the_floor_is_below_what_any_adversary_finds(self):
         for seed in range(5):
             for radius in (0.0, 0.02, 0.15):
                 net, kink = self.start(torch.Generator().manual_seed(seed), radius)
-                bracket = gradient_size.bracket_gradient(kink, radius)
                 found = smallest_gradient(net, torch.eye(self.D)[0], radius) / net.scale
-                assert bracket.floor <= min(found, bracket.reached) + 1e-3
+                reached = gradient_size.reached_gradient(kink, radius)
+                assert self.floor(kink, radius) <= min(found, reached) + 1e-3
 
     def test_the_law_is_that_of_a_matrix(self):
-        """False alarm 2e-6: two Kolmogorov tests of 300 starts each."""
+        """False alarm 1e-6: a Kolmogorov test of 300 starts."""
         generator = torch.Generator().manual_seed(0)
         radius = 0.02
         drawn = [
-            gradient_size.bracket_gradient(
-                gradient_size.draw_near_kink(self.D, self.M, radius, generator=generator), radius
-            )
-            for _ in range(300)
+            gradient_size.draw_near_kink(self.D, self.M, radius, generator=generator) for _ in range(300)
         ]
-        read = [gradient_size.bracket_gradient(self.start(generator, radius)[1], radius) for _ in range(300)]
-        for name in ("floor", "reached"):
-            two = [[getattr(one, name) for one in side] for side in (drawn, read)]
-            assert stats.ks_2samp(*two).pvalue > 1e-6
+        read = [self.start(generator, radius)[1] for _ in range(300)]
+        two = [[gradient_size.reached_gradient(one, radius) for one in side] for side in (drawn, read)]
+        assert stats.ks_2samp(*two).pvalue > 1e-6
+
+    @pytest.mark.parametrize("radius", [0.0, 0.02, 0.15])
+    def test_floors_without_rows_have_the_same_law(self, radius):
+        """False alarm 3e-6."""
+        generator = torch.Generator().manual_seed(0)
+        drawn = [gradient_size.draw_floor(self.D, self.M, radius, generator=generator) for _ in range(300)]
+        read = [self.floor(self.start(generator, radius)[1], radius) for _ in range(300)]
+        assert stats.ks_2samp(drawn, read).pvalue > 1e-6
+
+    def test_at_the_least_dimension_of_the_repaired_lemma_every_floor_suffices(self):
+        """d = 20 log(8/p_fail) and C0 = sqrt(d)/10 at p_fail = 0.1."""
+        generator = torch.Generator().manual_seed(0)
+        d, m = 88, 46_356
+        radius = math.sqrt(d) / 10 / math.sqrt(m)
+        floors = [gradient_size.draw_floor(d, m, radius, generator=generator) for _ in range(200)]
+        assert min(floors) / math.sqrt(m) >= math.sqrt(d) / 4
+
+    def test_sizes_beyond_memory_are_refused_in_one_sentence(self):
+        with pytest.raises(ValueError, match="rows that can switch would take"):
+            gradient_size.GradientSizeConfig(d=10**9, m=10**6, C0=1.0)
 
     def test_short_rows_have_gradients_of_order_one(self):
         config = gradient_size.GradientSizeConfig(d=400, m=2000, C0=0.0, draws=20, rows="unit")
@@ -255,6 +279,11 @@ def test_the_ceiling_of_the_gradient_change_is_above_what_nets_of_the_ball_show(
             first, second = net.input_gradient(points)
             assert float(torch.linalg.vector_norm(first - second)) <= ceiling
     assert change.change_ceiling(start, x, 0.0, 0.0) == 0.0
+
+
+def test_starts_beyond_memory_are_refused_in_one_sentence():
+    with pytest.raises(ValueError, match="W0 would take"):
+        change.ChangeConfig(d=10**5, m=10**6)
 
 
 def test_certified_single_steps_land(records):

@@ -209,7 +209,7 @@ def gradient_change_fixed(d: int, m: int, C0: float, tau: float, p_fail: float) 
         2 \sqrt{\log(4/\gamma)} \Big( (4 R \sqrt{\log d})^{1/4} + \sqrt{\log(4/\gamma)/m} \Big) + C_0
         + 3 \sqrt{\tfrac{1}{\sqrt m} \Big( C_0 + \sqrt{\tfrac{\log(4/\gamma)}{2}} \Big)}
         \sqrt{d + 4 \sqrt{d \log(8 m/\gamma)}}
-        + 5 \big( C_0 + \sqrt{\log(4/\gamma)} \big) \big( \sqrt{\log(4 m/\gamma)} + 3 \big)
+        + 5 \big( C_0 + \sqrt{\log(4/\gamma)} \big) \sqrt{\log(4 m/\gamma)}
 
     Args:
         d: input dimension.
@@ -218,7 +218,7 @@ def gradient_change_fixed(d: int, m: int, C0: float, tau: float, p_fail: float) 
         tau: R, length of delta.
         p_fail: probability with which the bound may fail.
 
-    Reading: the "+ 3" of the last factor is how the proof ends; the statement lacks it.
+    Reading: as stated; the proof ends with "+ 3" in the last factor.
 
     Ref: lazy, Lem B.8
     """
@@ -226,7 +226,7 @@ def gradient_change_fixed(d: int, m: int, C0: float, tau: float, p_fail: float) 
     at_start = 2 * math.sqrt(log) * ((4 * tau * math.sqrt(math.log(d))) ** 0.25 + math.sqrt(log / m))
     row_length = math.sqrt(d + 4 * math.sqrt(d * math.log(8 * m / p_fail)))
     across_x = 3 * math.sqrt((C0 + math.sqrt(log / 2)) / math.sqrt(m)) * row_length
-    along_x = 5 * (C0 + math.sqrt(log)) * (math.sqrt(math.log(4 * m / p_fail)) + 3)
+    along_x = 5 * (C0 + math.sqrt(log)) * math.sqrt(math.log(4 * m / p_fail))
     return at_start + C0 + across_x + along_x
 
 

@@ -118,7 +118,7 @@ def subset_union_repaired(m: float, C0: float, p_fail: float) -> float:
 
 
 def dimension_step(d: float, m: float, p_fail: float) -> float:
-    r"""Left over right side of :math:`\log(4 m/\gamma)^2 \le d`, on which the proof of Lemma B.9 ends.
+    r"""Left over right side of :math:`\log(4 m/\gamma)^2 \le d`, a hypothesis of the proof of Lemma B.9.
 
     Args:
         d: input dimension.
@@ -128,3 +128,15 @@ def dimension_step(d: float, m: float, p_fail: float) -> float:
     Ref: lazy, Lem B.9
     """
     return math.log(4 * m / p_fail) ** 2 / d
+
+
+def last_line(m: float, p_fail: float) -> float:
+    r"""Left over right side of :math:`\log(1/\gamma) \le \sqrt m`, the line that the hypothesis is named for.
+
+    Args:
+        m: width.
+        p_fail: of the lemma.
+
+    Ref: lazy, Lem B.9
+    """
+    return math.log(1 / p_fail) / math.sqrt(m)

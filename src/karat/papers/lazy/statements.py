@@ -71,8 +71,8 @@ lem4.2 | Lem 4.2 | 168 | lower
   as printed, without a hypothesis on d against C0.
   uses: lazy.lem4.3
 lem4.2.repaired | Lem 4.2 | 168 | lower
-  The lemma with a hypothesis on d against C0 added: inf over the lazy ball of |grad_x f(x)| >= sqrt(d)/4 for
-  d >= 100 C0^2.
+  The lemma with hypotheses on d against C0 and p_fail added: with probability 1 - p_fail, inf over the lazy
+  ball of |grad_x f(x)| >= sqrt(d)/4 for d >= 100 C0^2, d >= 20 log(8/p_fail) and m >= 100 C0^2.
   origin: karat
   supersedes: lazy.lem4.2
 lem4.2.figures | Lem 4.2 | 168 | lower
@@ -101,7 +101,7 @@ lemB.4 | Lem B.4 | 384 | upper
   (1 + tau) times as many at some x + delta, |delta| <= tau <= 1/2: as printed, delta chosen neuron by neuron.
 lemB.4.fixed | Lem B.4 | 384 | upper
   With row radius V at most (1 + tau) (V m + sqrt(m log(1/p_fail)/2)) neurons can change sign at x + delta for
-  one fixed delta, |delta| <= tau <= 1/2: the reading that the proof has.
+  one fixed delta, |delta| <= tau <= 1/2: what the lemma's own proof shows, and no more.
   origin: karat
   supersedes: lazy.lemB.4
 lemB.5 | Lem B.5 | 432 | upper
@@ -116,15 +116,15 @@ lemB.7 | Lem B.7 | 487 | lower
   Over the lazy ball |grad_x f| >= (1/2 - sqrt(2 log(4/p_fail)/m) - log(4/p_fail)/m)^(1/2) (d - 5 sqrt(d
   log(8/p_fail)))^(1/2) - C0 - sqrt((C0 + sqrt(log(4/p_fail)/2))/sqrt(m)) (d + 4 sqrt(d log(8
   m/p_fail)))^(1/2).
-  uses: lazy.lemB.4, lazy.eq7.subset
+  uses: lazy.lem4.3, lazy.eq7.subset
 lemB.8 | Lem B.8 | 555 | upper
   For one fixed direction and one fixed delta the change of the gradient is at most an explicit sum of order
   (tau sqrt(log d))^(1/4) + C0 + sqrt(d/sqrt(m)) + C0 sqrt(log m).
-  uses: lazy.lemB.4, lazy.lemB.6
+  uses: lazy.lemB.4.fixed, lazy.lemB.6
 lemB.9 | Lem B.9 | 631 | upper
   Uniformly over directions and |delta| <= C1/sqrt(d) the change of the gradient is at most 9 (C1 d^2
   log^2(m d) sqrt(log d/d))^(1/4) + 15 d log(m d)/sqrt(m) + 327 max(1, C0) C0 d^(1/4), if m >= d^2.4.
-  uses: lazy.lemB.6, lazy.lemB.8
+  uses: lazy.lemB.4, lazy.lemB.6, lazy.lemB.8
 proofB.8.rows | Lem B.8 | 597 | lower
   Proof of Lemma B.8: with probability 1 - p_fail all |<x, w_s>| of W0 are at most sqrt(log(m/p_fail)).
 proofB.8.rows.repaired | Lem B.8 | 597 | lower
@@ -145,12 +145,13 @@ proofB.9.subsets.repaired | Lem B.9 | 697 | upper
   The same without the factor C0: 113 max(1, C0) sqrt(log m + 2 log(8/p_fail)/sqrt(m)), for C0 <= sqrt(m).
   origin: karat
   supersedes: lazy.proofB.9.subsets
-proofB.9.dimension | Lem B.9 | 683 | upper
-  Proof of Lemma B.9: d >= log(4 m/p_fail)^2 wherever m >= d^2.4 and d >= log(4/p_fail)^2.
-proofB.9.dimension.repaired | Lem B.9 | 683 | upper
-  At the lower end of the window, m = d^2.4, and p_fail >= 0.1 there is d >= log(4 m/p_fail)^2 for d >= 400.
+proofB.9.dimension | Lem B.9 | 683 | existence
+  Lemma B.9 as printed lacks a hypothesis that its proof names: m >= d^2.4 and d >= log(4/p_fail)^2 do not
+  give d >= log(4 m/p_fail)^2.
   origin: karat
-  supersedes: lazy.proofB.9.dimension
+proofB.9.dimension.repaired | Lem B.9 | 683 | upper
+  The line for which the proof names it, log(p_fail) >= -sqrt(m), follows from the lemma's own hypotheses.
+  origin: karat
 eq7.subset | Eq 7 | 536 | upper
   Worst subset of flipped neurons: max over S of |sum_{s in S} a_s w_s|/sqrt(m) <= sqrt((C0 +
   sqrt(log(1/p_fail)/2))/sqrt(m)) |z|, the printed bound, with z as for a subset S chosen before W0.

@@ -14,7 +14,7 @@ from karat.lazy import attach
 if TYPE_CHECKING:
     from karat.study.judging.combine import all_of, every_setting, noted, vacuous_if
     from karat.study.judging.common import Undecided
-    from karat.study.judging.draws import share, share_of_points
+    from karat.study.judging.draws import share, share_between, share_of_points
     from karat.study.judging.means import bound, equal, exact_bound, identity
     from karat.study.judging.sizes import limit, one_constant, rate
     from karat.study.judging.whole_curves import curve
@@ -37,6 +37,7 @@ __all__ = [
     "one_constant",
     "rate",
     "share",
+    "share_between",
     "share_of_points",
     "vacuous_if",
 ]

@@ -53,6 +53,28 @@ def share(successes: int, trials: int, side: Side, predicted: float) -> Finding:
     )
 
 
+def share_between(proven: Sequence[bool], possible: Sequence[bool], predicted: float) -> Finding:
+    """A worst case that must hold with a probability at least: certificates show it, attacks refute it.
+
+    Args:
+        proven: draw -> whether a certificate shows the statement on it.
+        possible: draw -> whether no attack refutes it there; these may be other draws.
+        predicted: the probability that the statement names.
+
+    >>> good, bad = [True] * 40, [False] * 40
+    >>> [share_between(*ends, 0.9).outcome for ends in ((good, good), (bad, good), (bad, bad))]
+    ['holds', 'inconclusive', 'fails']
+    """
+    certain = share(sum(proven), len(proven), "at least", predicted)
+    reached = share(sum(possible), len(possible), "at least", predicted)
+    if reached.outcome == "fails":
+        return reached
+    if certain.outcome != "fails":
+        return certain
+    note = f"Certificates show it on a share {certain} of the draws; attacks leave open a share {reached}."
+    return replace(certain, outcome="inconclusive", p_value=None, notes=(note,))
+
+
 def share_of_points(shares: Sequence[float], points: int, side: Side, predicted: float) -> Finding:
     """The share of points at which something happens, seen on the points of one net per seed.
 

@@ -126,7 +126,7 @@ def _nearby(runs: Sequence[OnePointRun]) -> Finding:
 def _chance(
     count: Callable[[OnePointResult], int], limit: Limit, exact: Callable[[OnePointResult], float], what: str
 ) -> Callable[[Sequence[OnePointRun]], Finding]:
-    """Share of neurons to which something happens, against the bound on its chance; neurons are draws."""
+    """Share of neurons to which something happens, against the bound on its chance and the chance itself."""
 
     def evaluate(runs: Sequence[OnePointRun]) -> Finding:
         findings = []
@@ -139,7 +139,9 @@ def _chance(
             told = f"{happened / neurons:.3g} of the neurons {what} {exact(cells[0].result):.3g}"
             finding = share(happened, neurons, "at most", limit(config))
             findings.append(noted(finding, f"{where(config)}: {told}."))
-        return all_of(*findings)
+        ratios = [count(run.result) / run.result.neurons / exact(run.result) for run in runs]
+        as_many = equal(ratios, 1.0, HALF, RATIO)
+        return all_of(*findings, noted(as_many, f"Share of neurons over that chance: {as_many}."))
 
     return evaluate
 
@@ -213,7 +215,8 @@ CHECKS = (
         conditions=near_conditions,
         violated=examples(one_point_cell(can_switch=500)),
         reading="A neuron can switch at p = x + delta if |<w, p>| <= V |p|, which is as likely as at x: the "
-        "counts at a fixed point serve both.",
+        "counts at a fixed point serve both. Lemma B.8 needs no more; (10) in Lemma B.9 needs all delta at "
+        "once, of which this says nothing.",
     ),
     _lemma_check(
         claim_id="lazy.lemB.6",
@@ -234,7 +237,8 @@ CHECKS = (
                 why="A delta twenty times as long opens an angle that the bound does not allow.",
             ),
         ),
-        reading="Neurons are independent draws. The worst delta is orthogonal to x + delta.",
+        reading="Neurons are independent draws. The worst delta is orthogonal to x + delta. Beside the bound "
+        "their share must be its exact chance.",
     ),
     _lemma_check(
         claim_id="lazy.lemB.6.switch",
@@ -250,6 +254,7 @@ CHECKS = (
         violated=examples(one_point_cell(switches=600)),
         controls=(FAR,),
         reading="At delta = 0, with the spacing s = (m d)^(-4/7) that the proof of Lemma B.9 chooses. A row "
-        "counts if it can be moved to within s of its kink; neurons are independent draws.",
+        "w counts if |<w, x>| <= V + s (|w| + V), which no fewer do than can have two signs; neurons are "
+        "independent draws. Beside the bound their share must be its chance, to first order in s.",
     ),
 )

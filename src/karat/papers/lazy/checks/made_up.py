@@ -11,6 +11,7 @@ from karat.papers.lazy.experiments.adversarial_training import (
 from karat.papers.lazy.experiments.flip_length import Distribution, FlipLengthResult, Quantity
 from karat.papers.lazy.experiments.lazy_training import LazyTrainingConfig
 from karat.papers.lazy.experiments.one_point import OnePointConfig, OnePointResult
+from karat.papers.lazy.experiments.proof_steps import ProofStepsConfig, ProofStepsResult
 from karat.papers.lazy.experiments.worst import WorstConfig, WorstResult
 from karat.study.run import Run, examples
 
@@ -167,3 +168,38 @@ def trained_runs(
         trained_cell(AdversarialTrainingConfig(**settings), accuracy=accuracy) for settings, accuracy in cells
     ]
     return examples(*made)
+
+
+def steps_cells(**changes: Any) -> list[Run[ProofStepsConfig, ProofStepsResult]]:
+    """Return made-up cells in which every step is true, except for what is changed.
+
+    Args:
+        changes: name of a value -> what it is at the dimension d.
+    """
+    true: dict[str, Any] = {
+        "all_rows": 0.95,
+        "all_rows_repaired": 0.95,
+        "width": 0.5,
+        "width_repaired": 0.5,
+        "subsets": [0.25] * 20,
+        "subsets_ceiling": [0.5] * 20,
+        "subsets_repaired": [0.25] * 20,
+        "subsets_repaired_ceiling": [0.5] * 20,
+        "dimension": 1.5,
+        "last_line": 0.5,
+        "sketch": 1.5,
+        "sketch_repaired": 1.5,
+        "linear_gradient": 1.0,
+        "landing": -1.0,
+    }
+    return examples(
+        *(
+            (
+                ProofStepsConfig(d=d),
+                ProofStepsResult(
+                    **(true | {"linear_flip": d**-0.5} | {name: at(d) for name, at in changes.items()})
+                ),
+            )
+            for d in (100, 400, 784)
+        )
+    )

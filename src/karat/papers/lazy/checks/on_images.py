@@ -25,8 +25,8 @@ from karat.study.judging import Undecided, all_of, bound, equal, noted, share
 STEP = Unit("step size", 0.0)
 MOMENT = Unit("standardised moment")
 COEFFICIENT = Unit("bimodality coefficient", 0.0)
-UNIFORM = 5 / 9
-"""Bimodality of a uniform distribution: more points at two humps."""
+TWO_HUMPS = 2 / 5
+"""Bimodality of two equal Gaussians two standard deviations apart, beyond which they are two humps."""
 
 PRINTED_STEP = Margin(0.0005, "half of the last printed digit")
 SYMMETRIC = Margin(0.5, "distributions whose skewness is below 1/2 are commonly called symmetric")
@@ -61,7 +61,7 @@ def _bell(runs: Sequence[FlipRun]) -> Finding:
         shapes = [run.result.histograms[run.result.C0.index(ball)][quantity] for run in widest]
         skewness = equal([shape.skewness for shape in shapes], 0.0, SYMMETRIC, MOMENT)
         kurtosis = equal([shape.kurtosis for shape in shapes], 0.0, PEAKED, MOMENT)
-        humps = bound([bimodality(shape) for shape in shapes], "at most", UNIFORM, COEFFICIENT)
+        humps = bound([bimodality(shape) for shape in shapes], "at most", TWO_HUMPS, COEFFICIENT)
         told = f"{quantity}: skewness {skewness}, excess kurtosis {kurtosis}, bimodality {humps}."
         findings.append(noted(all_of(skewness, kurtosis, humps), told))
     config = widest[0].config
@@ -147,7 +147,7 @@ CHECKS = (
         ),
         reported="a Gaussian distribution",
         reading="Unit-length digits, C0 = 10; the widest net run at the largest d. Gaussian read as: "
-        "skewness within 1/2, excess kurtosis within 1, and no more bimodal than a uniform distribution.",
+        "skewness within 1/2, excess kurtosis within 1, and no more bimodal than two Gaussians that touch.",
     ),
     Check(
         claim_id="lazy.sec5.1.error",

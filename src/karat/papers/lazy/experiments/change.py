@@ -3,9 +3,10 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import torch
+from annotated_types import Ge
 from torch import Tensor
 
 from karat.core.ranges import Count, NonNegative, Positive, settings
@@ -13,6 +14,9 @@ from karat.nets import TwoLayer
 from karat.papers.lazy.experiments.start import draw_start
 from karat.probes.gradient_change import largest_gradient_change
 from karat.study.experiment import Experiment, Preset
+
+LARGEST = 5e8
+"""Numbers that a start may take."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,12 +33,19 @@ class ChangeConfig:
         radius: "fixed" is a control whose radius is C1/4 at every d.
     """
 
-    d: Count
+    d: Annotated[int, Ge(2)]
     m: Count
     C0: NonNegative = 10.0
     C1: Positive = 1.0
     points: Count = 3
     radius: Literal["shrinking", "fixed"] = "shrinking"
+
+    def __post_init__(self) -> None:
+        if self.d * self.m > LARGEST:
+            raise ValueError(
+                f"W0 would take {self.d * self.m:.1e} numbers at d = {self.d:,}, m = {self.m:,}, more than "
+                f"the {LARGEST:.0e} that fit into memory."
+            )
 
     @property
     def tau(self) -> float:
@@ -128,7 +139,7 @@ def _window(dimensions: tuple[int, ...]) -> tuple[Mapping[str, Any], ...]:
 
 CHANGE = Experiment(
     name="lazy.change",
-    title="Inside the theorem's window, does the gradient change by o(sqrt d) within a radius C1/sqrt d?",
+    title="Above the window's lower end, does the gradient change by o(sqrt d) within a radius C1/sqrt d?",
     paper="lazy",
     presets={
         "tiny": Preset(

@@ -14,11 +14,16 @@ from annotated_types import Ge
 from torch import Tensor
 
 from karat.core.ranges import Count, NonNegative, settings
+from karat.papers.lazy.experiments.gaussian_norms import row_and_spectral_norm
 from karat.papers.lazy.experiments.start import Rows
+from karat.reductions.span.gaussian import chi
 from karat.study.experiment import Experiment, Preset
 
 BATCH = 1_000_000
 """Neurons whose preactivations are held at a time."""
+
+LARGEST = 5e8
+"""Numbers that the rows of one start may take."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,25 +35,47 @@ class GradientSizeConfig:
         d: input dimension.
         m: width.
         C0: radius of the ball times sqrt m.
-        draws: independent starts.
+        draws: independent starts that an adversary sees.
+        floors: further starts of which only the certificate is drawn.
         rows: of the start; "unit" is a control whose rows do not grow with d.
+        reach: control: rows go this many times farther than the bounds are told.
     """
 
     d: Annotated[int, Ge(2)]
     m: Count
     C0: NonNegative
     draws: Count = 4
+    floors: Count = 20
     rows: Rows = "gaussian"
+    reach: NonNegative = 1.0
+
+    def __post_init__(self) -> None:
+        numbers = self.d * self.m * math.erf(self.weight_radius / math.sqrt(2))
+        if numbers > LARGEST:
+            raise ValueError(
+                f"rows that can switch would take {numbers:.1e} numbers at d = {self.d:,}, m = {self.m:,}, "
+                f"C0 = {self.C0:g}, more than the {LARGEST:.0e} that fit into memory."
+            )
+
+    @property
+    def row_length(self) -> float:
+        """Length of the start's rows over that of N(0, I)."""
+        return 1.0 if self.rows == "gaussian" else 1 / math.sqrt(self.d)
+
+    @property
+    def weight_radius(self) -> float:
+        """How far a row may move, as if rows were N(0, I)."""
+        return self.reach * self.C0 / math.sqrt(self.m) / self.row_length
 
 
 @dataclass(frozen=True, kw_only=True)
 class GradientSizeResult:
-    """What the starts show, one entry per start.
+    """What the starts show.
 
     Args:
-        at_start: norm of the gradient of W0 across x.
-        smallest: gradient norm of a net of the ball, the smallest that an adversary finds.
-        floor: a certified lower bound on the gradient norm of every net of the ball.
+        at_start: norm of the gradient of W0 across x, one per start that an adversary sees.
+        smallest: gradient norm of a net of the ball, the smallest that it finds there.
+        floor: a certified lower bound on the gradient norm of every net of the ball, one per further start.
     """
 
     at_start: list[float]
@@ -74,37 +101,21 @@ class NearKink(NamedTuple):
     active: Tensor
 
 
-class Bracket(NamedTuple):
-    """Two numbers between which the smallest gradient of the ball lies, times sqrt m.
-
-    Args:
-        floor: certified.
-        reached: by a net.
-    """
-
-    floor: float
-    reached: float
-
-
 def run(config: GradientSizeConfig, generator: torch.Generator) -> GradientSizeResult:
     """Bracket the smallest gradient of the ball of every start.
 
     Ref: lazy, Lem B.7
     """
     # Rows divided by sqrt d in a ball of radius V are, times sqrt d, rows N(0, I) in one of radius V sqrt d.
-    size = 1.0 if config.rows == "gaussian" else 1 / math.sqrt(config.d)
-    weight_radius = config.C0 / math.sqrt(config.m) / size
-    scale = size / math.sqrt(config.m)
-    at_start, smallest, floor = [], [], []
+    V, scale = config.weight_radius, config.row_length / math.sqrt(config.m)
+    at_start, smallest = [], []
     for _ in range(config.draws):
-        start = draw_near_kink(config.d, config.m, weight_radius, generator=generator)
-        low, reached = bracket_gradient(start, weight_radius)
-        at_start.append(
-            scale * float(torch.linalg.vector_norm(start.far + start.rows[start.active].sum(dim=0)))
-        )
-        smallest.append(scale * reached)
-        floor.append(scale * low)
-    return GradientSizeResult(at_start=at_start, smallest=smallest, floor=floor)
+        start = draw_near_kink(config.d, config.m, V, generator=generator)
+        gradient = start.far + start.rows[start.active].sum(dim=0)
+        at_start.append(scale * float(torch.linalg.vector_norm(gradient)))
+        smallest.append(scale * reached_gradient(start, V))
+    floors = [draw_floor(config.d, config.m, V, generator=generator) for _ in range(config.floors)]
+    return GradientSizeResult(at_start=at_start, smallest=smallest, floor=[scale * floor for floor in floors])
 
 
 def draw_near_kink(d: int, m: int, weight_radius: float, *, generator: torch.Generator) -> NearKink:
@@ -134,18 +145,12 @@ def draw_near_kink(d: int, m: int, weight_radius: float, *, generator: torch.Gen
     )
 
 
-def bracket_gradient(start: NearKink, weight_radius: float, *, rounds: int = 4) -> Bracket:
-    r"""Return a certified lower bound on the gradient of every net of the ball, and what one net reaches.
+def reached_gradient(start: NearKink, weight_radius: float, *, rounds: int = 4) -> float:
+    r"""Return how small one net of the ball makes the gradient, times sqrt m.
 
-    With F the sum of the far rows, R the rows that can switch, of which any subset S may be active, and n the
-    number of far neurons, moving rows by V at most takes V from the norm for every active one:
-
-    .. math:: \min_S \Big\| F + \sum_{s \in S} r_s \Big\| - V (n + k)
-        \ge \Big\| F + \tfrac12 \sum_s r_s \Big\| - \tfrac12 \sqrt k \, \|R\|_{\mathrm{op}} - V (n + k),
-
-    since the indicator of a subset is half of all ones and half of a sign vector. The net opens the near rows
-    with :math:`\langle r_s, u \rangle < 0`, their preactivations put to zero; u is where the gradient then
-    points, a few times over. Its far rows move against that gradient, by V or until it vanishes.
+    The net opens the near rows with :math:`\langle r_s, u \rangle < 0`, their preactivations put to zero; u
+    is where the gradient then points, a few times over. Its far rows move against that gradient, by V or
+    until it vanishes.
 
     Args:
         start: at x.
@@ -154,25 +159,51 @@ def bracket_gradient(start: NearKink, weight_radius: float, *, rounds: int = 4) 
 
     Ref: lazy, Lem B.7
     """
-    total, far = start.rows.sum(dim=0), start.far
-    everyone = weight_radius * (start.far_count + len(start.rows))
-    floor = float(torch.linalg.vector_norm(far + total / 2)) - _spread(start.rows) / 2 - everyone
-    opened, reached = total / 2, math.inf
+    opened, reached = start.rows.sum(dim=0) / 2, math.inf
     for _ in range(rounds):
-        opened = start.rows[start.rows @ (far + opened) < 0].sum(dim=0)
+        opened = start.rows[start.rows @ (start.far + opened) < 0].sum(dim=0)
         # The part along x is f itself, since f is homogeneous.
-        size = math.hypot(float(torch.linalg.vector_norm(far + opened)), start.far_value)
+        size = math.hypot(float(torch.linalg.vector_norm(start.far + opened)), start.far_value)
         reached = min(reached, max(0.0, size - weight_radius * start.far_count))
-    return Bracket(max(0.0, floor), reached)
+    return reached
 
 
-def _spread(rows: Tensor) -> float:
-    r""":math:`\sqrt k \, \|R\|_{\mathrm{op}}`, which no signed sum of the k rows exceeds."""
-    if len(rows) == 0:
-        return 0.0
-    # The smaller of the two Gram matrices has the same largest eigenvalue.
-    wide = rows.double() if len(rows) < rows.shape[1] else rows.T.double()
-    return math.sqrt(len(rows) * float(torch.linalg.eigvalsh(wide @ wide.T)[-1]))
+def draw_floor(d: int, m: int, weight_radius: float, *, generator: torch.Generator) -> float:
+    r"""Draw a certified lower bound on the gradient of every net of the ball, times sqrt m, without any row.
+
+    With F the sum of the far rows, n of them, R the k rows that can switch, of which any subset S may be
+    active, moving rows by V at most takes V from the norm for every active one:
+
+    .. math:: \min_S \Big\| F + \sum_{s \in S} r_s \Big\| - V (n + k)
+        \ge \Big\| F + \tfrac12 \sum_s r_s \Big\| - \tfrac12 \sqrt k \, \|R\|_{\mathrm{op}} - V (n + k),
+
+    since the indicator of a subset is half of all ones and half of a sign vector. The sum of all rows of R is
+    :math:`\sqrt k` times one row of them in another basis, so that only its length, the spectral norm and
+    the part of F along that sum matter.
+
+    Args:
+        d: input dimension.
+        m: width.
+        weight_radius: V.
+        generator: of the draw.
+
+    Ref: lazy, Lem B.7
+    """
+    near = _how_many(m, math.erf(weight_radius / math.sqrt(2)), generator)
+    far = _how_many(m - near, 0.5, generator)
+    row, norm = row_and_spectral_norm(near, d - 1, generator=generator)
+    along = float(torch.randn((), generator=generator, dtype=torch.float64)) * math.sqrt(far)
+    across = 0.0
+    if d > 2:
+        across = float(chi(torch.tensor([d - 2.0]), generator=generator)) * math.sqrt(far)
+    centre = math.hypot(along + math.sqrt(near) * row / 2, across)
+    return max(0.0, centre - math.sqrt(near) * norm / 2 - weight_radius * (far + near))
+
+
+def _how_many(m: int, chance: float, generator: torch.Generator) -> int:
+    """Draw a binomial number."""
+    two = torch.tensor([m, chance], dtype=torch.float64)
+    return int(torch.binomial(two[:1], two[1:], generator=generator))
 
 
 _WINDOW = tuple({"d": d, "m": math.ceil(d**2.4), "C0": 1.0} for d in (49, 100, 196, 400, 784))
@@ -194,13 +225,13 @@ GRADIENT_SIZE = Experiment(
             config=_BASE,
             points=(*({"m": m} for m in (1000, 10_000, 100_000, 10**6)), *_WINDOW, _FIGURES),
             seeds=3,
-            cell_seconds=0.5,
+            cell_seconds=0.15,
         ),
         "full": Preset(
             config=GradientSizeConfig(d=25, m=1000, C0=10.0, draws=20),
             points=(*({"m": m} for m in (1000, 10_000, 100_000, 10**6, 10**7)), *_WINDOW, _FIGURES),
             seeds=5,
-            cell_seconds=10,
+            cell_seconds=1.5,
         ),
     },
     run=run,

@@ -83,7 +83,7 @@ class OnePointResult:
         nearby: neurons of the first start that certainly can change sign at some x + delta, each its own.
         neurons: of the first start whose signs are looked at, its first batch.
         sign_changes: those of them that change sign from x to x + delta, the delta of the largest angle.
-        switches: those that have two signs within the spacing of x, in some net of the ball.
+        switches: those that may have two signs within the spacing of x, in some net of the ball.
         angle_probability: exact chance of a sign change.
         switch_probability: chance of two signs, to first order in the spacing.
     """
@@ -231,8 +231,8 @@ def _signs(
     """Count the neurons that change sign under the worst delta, and those with two signs near x."""
     # The worst delta of its length is orthogonal to x + delta, which opens the angle arcsin |delta|.
     turned = math.sqrt(1 - tau**2) * z + tau * along
-    # A row moved by v, |v| <= V, has two signs within s of x if |<w + v, x>| < s |w + v|.
-    near = weight_radius + spacing * (length - weight_radius).clamp_min(0)
+    # A row moved by v, |v| <= V, has two signs within s of x only if |<w + v, x>| < s |w + v|.
+    near = weight_radius + spacing * (length + weight_radius)
     return {"sign_changes": int(((z > 0) != (turned > 0)).sum()), "switches": int((z.abs() <= near).sum())}
 
 
@@ -247,7 +247,7 @@ _FAR = {"d": 1_000_000, "m": 1_000_000, "C0": 1.0}
 
 ONE_POINT = Experiment(
     name="lazy.one-point",
-    title="Inside the theorem's window, how tight are the lemmas' explicit bounds at one point?",
+    title="Above the window's lower end d^2.4, how tight are the lemmas' explicit bounds at one point?",
     paper="lazy",
     presets={
         "tiny": Preset(

@@ -6,12 +6,12 @@ from typing import Annotated, Literal
 
 import torch
 from annotated_types import Ge, Le
-from scipy.linalg import eigh_tridiagonal
 from torch import Tensor
 
-from karat.core.ranges import Count, Inside, Positive, settings
+from karat.core.ranges import Count, Inside, NonNegative, Positive, settings
 from karat.nets import TwoLayer
 from karat.papers.lazy import bounds, bounds_proofs
+from karat.papers.lazy.experiments.gaussian_norms import row_and_spectral_norm
 from karat.reductions.span.gaussian import chi
 from karat.study.experiment import Experiment, Preset
 
@@ -28,7 +28,9 @@ class ProofStepsConfig:
         p_fail: of the lemmas.
         draws: of the largest subset sum, and of the linear model.
         factor: control: the right side of every step is multiplied by it.
-        weights: of the linear model; "along x" is a control whose weights are a multiple of x.
+        change: the sketch's change of the gradient, o(sqrt d), over d^(3/8).
+        weights: of the linear model; "along x" and "one" are controls whose weights are a multiple of x or
+            have a single entry.
     """
 
     d: Annotated[int, Ge(16), Le(3000)]
@@ -37,7 +39,8 @@ class ProofStepsConfig:
     p_fail: Inside = 0.1
     draws: Count = 20
     factor: Positive = 1.0
-    weights: Literal["gaussian", "along x"] = "gaussian"
+    change: NonNegative = 0.1
+    weights: Literal["gaussian", "along x", "one"] = "gaussian"
 
     @property
     def m(self) -> int:
@@ -54,10 +57,13 @@ class ProofStepsResult:
         all_rows_repaired: the same with the union bound.
         width: the printed step from m >= d^2.4.
         width_repaired: what the line needs.
-        subsets: largest subset sum along one direction over the printed bound, from below, one per draw.
-        subsets_repaired: largest subset sum over the repaired bound, from above, one per draw.
-        dimension: the step that takes d >= log(4 m/p_fail)^2 for granted.
-        sketch: the bound on |f| over the drop of f along the printed step.
+        subsets: largest subset sum over the printed bound, from below, one per draw.
+        subsets_ceiling: the same from above.
+        subsets_repaired: largest subset sum over the repaired bound, from below, one per draw.
+        subsets_repaired_ceiling: the same from above.
+        dimension: log(4 m/p_fail)^2 over d, which the proof of Lemma B.9 wants to be at most 1.
+        last_line: left over right side of the line for which it does.
+        sketch: the least drop of f along the printed step over the bound on |f|; f changes sign from 1 on.
         sketch_repaired: the same with the gradient squared.
         linear_gradient: mean norm of the gradient of the linear model.
         linear_flip: mean length of its smallest flip, |f| over the gradient.
@@ -69,8 +75,11 @@ class ProofStepsResult:
     width: float
     width_repaired: float
     subsets: list[float]
+    subsets_ceiling: list[float]
     subsets_repaired: list[float]
+    subsets_repaired_ceiling: list[float]
     dimension: float
+    last_line: float
     sketch: float
     sketch_repaired: float
     linear_gradient: float
@@ -85,6 +94,8 @@ def run(config: ProofStepsConfig, generator: torch.Generator) -> ProofStepsResul
     """
     d, m, p, factor = config.d, config.m, config.p_fail, config.factor
     below, above = _subset_sums(config, generator)
+    printed = factor * bounds.subset_union_bound(m, config.C0, p)
+    repaired = factor * bounds_proofs.subset_union_repaired(m, config.C0, p)
     gradient, flip = _linear_model(config, generator)
     drop, drop_repaired = _sketch(config)
     return ProofStepsResult(
@@ -92,11 +103,14 @@ def run(config: ProofStepsConfig, generator: torch.Generator) -> ProofStepsResul
         all_rows_repaired=_within(config, bounds_proofs.largest_row_repaired(m, p)),
         width=bounds_proofs.width_printed(d, m) / factor,
         width_repaired=bounds_proofs.width_repaired(d, m) / factor,
-        subsets=(below / (factor * bounds.subset_union_bound(m, config.C0, p))).tolist(),
-        subsets_repaired=(above / (factor * bounds_proofs.subset_union_repaired(m, config.C0, p))).tolist(),
+        subsets=(below / printed).tolist(),
+        subsets_ceiling=(above / printed).tolist(),
+        subsets_repaired=(below / repaired).tolist(),
+        subsets_repaired_ceiling=(above / repaired).tolist(),
         dimension=bounds_proofs.dimension_step(d, m, p) / factor,
-        sketch=1 / (factor * drop),
-        sketch_repaired=1 / (factor * drop_repaired),
+        last_line=bounds_proofs.last_line(m, p) / factor,
+        sketch=factor * drop,
+        sketch_repaired=factor * drop_repaired,
         linear_gradient=gradient,
         linear_flip=flip,
         landing=_landing(config, generator),
@@ -110,73 +124,61 @@ def _within(config: ProofStepsConfig, limit: float) -> float:
 def _subset_sums(config: ProofStepsConfig, generator: torch.Generator) -> tuple[Tensor, Tensor]:
     r"""Two numbers between which the largest sum of so many rows over sqrt m lies, one pair per draw.
 
-    From below: along one fixed direction the k rows that lean most in it, with their signs, add up to at
-    least k times the k-th largest of m normals, and moving them adds to that. From above, with V the radius:
+    From below: along one fixed direction the k rows that lean most in it, with their signs, add up to what
+    the k largest of m normals do, and moving them adds to that. From above, with V the radius:
 
     .. math:: \Big\| \sum_{s \in S} a_s w_s \Big\| \le \sqrt k \, \|W_0\|_{\mathrm{op}} + k V, \, |S| \le k.
     """
     k = min(config.m, math.floor(bounds_proofs.SUBSET * max(1.0, config.C0) * math.sqrt(config.m)))
     root = math.sqrt(config.m)
-    below = k * kth_largest(config.m, k, config.draws, generator=generator).clamp_min(0) / root
-    norms = [spectral_norm(config.m, config.d, generator=generator) for _ in range(config.draws)]
+    below = largest_sum(config.m, k, config.draws, generator=generator) / root
+    norms = [row_and_spectral_norm(config.m, config.d, generator=generator)[1] for _ in range(config.draws)]
     above = math.sqrt(k) * torch.tensor(norms, dtype=torch.float64) / root + k * config.C0 / config.m
     return below, above
 
 
-def kth_largest(m: int, k: int, count: int, *, generator: torch.Generator) -> Tensor:
-    r"""Draw the k-th largest of m independent standard normals, at a cost that does not grow with m.
+def largest_sum(m: int, k: int, count: int, *, groups: int = 16, generator: torch.Generator) -> Tensor:
+    r"""Draw a number that the largest sum of at most k of m standard normals exceeds, at a cost free of m.
 
-    The chance to exceed it is a Beta(k, m + 1 - k) variable, a ratio of chi-squared ones.
+    The chances to exceed the :math:`j_1 < j_2 < \dots`-th largest are ratios of sums of Gamma variables with
+    :math:`j_1, j_2 - j_1, \dots` degrees. Every group between two of them counts with its smallest member,
+    and not at all where that is negative.
 
     Args:
         m: how many normals.
-        k: which of them, 1 for the largest.
+        k: how many are summed at most.
         count: of draws.
+        groups: of equal size, as far as k can be divided; the more, the closer to the sum.
         generator: of the draws.
 
     Returns:
         (count,) in float64.
     """
-    above = chi(torch.full((count,), 2.0 * k), generator=generator).square()
-    below = chi(torch.full((count,), 2.0 * (m + 1 - k)), generator=generator).square()
-    return -torch.special.ndtri(above / (above + below))
-
-
-def spectral_norm(m: int, d: int, *, generator: torch.Generator) -> float:
-    r"""Draw the spectral norm of an (m, d) Gaussian matrix, in law, from 2 d numbers for any m >= d.
-
-    Householder reflections take the matrix to a bidiagonal one with independent
-    :math:`\chi_m, \chi_{m-1}, \dots` on the diagonal and :math:`\chi_{d-1}, \chi_{d-2}, \dots` beside it.
-
-    Args:
-        m: rows.
-        d: columns, 2 at least and at most m.
-        generator: of the draw.
-    """
-    diagonal = chi(m - torch.arange(d, dtype=torch.float64), generator=generator)
-    beside = chi(d - 1 - torch.arange(d - 1, dtype=torch.float64), generator=generator)
-    squares = diagonal.square()
-    squares[1:] += beside.square()
-    largest = eigh_tridiagonal(
-        squares.numpy(),
-        (diagonal[:-1] * beside).numpy(),
-        eigvals_only=True,
-        select="i",
-        select_range=(d - 1, d - 1),
-    )
-    return math.sqrt(float(largest[0]))
+    ends = torch.linspace(0, min(k, m), min(groups, k, m) + 1, dtype=torch.float64).floor()
+    sizes = ends.diff()
+    degrees = torch.cat([sizes, m + 1 - ends[-1:]])
+    gammas = chi((2 * degrees).expand(count, -1), generator=generator).square().cumsum(dim=1)
+    above = gammas[:, :-1] / gammas[:, -1:]
+    return (sizes * (-torch.special.ndtri(above)).clamp_min(0)).sum(dim=1)
 
 
 def _sketch(config: ProofStepsConfig) -> tuple[float, float]:
     r"""Drop of f along the sketch's step over the bound on |f|, as printed and with the gradient squared.
 
-    The value takes its bound B of Lemma 4.1, the gradient that of Lemma 4.2, the third term is 0, and the
-    step is the proof's, :math:`|\eta| = 2 B/\|\nabla f\|^2`.
+    The value takes its bound B of Lemma 4.1, and the step is the proof's, :math:`|\eta| = 2 B/g^2` for a
+    gradient of length g. With a change of the gradient of c the drops over B are
+
+    .. math:: \frac{2 (g - c)}{g^2} \quad \text{and} \quad \frac{2 (g - c)}{g},
+
+    lowest at an end of the range of g: the bound :math:`\sqrt d/4` of Lemma 4.2 or the start's own
+    :math:`\sqrt{d/2}`.
+
+    Reading: o(sqrt d) is a small multiple of :math:`d^{3/8}`, the largest power of d in Lemma B.9.
     """
-    largest = bounds.value_bound_informal(config.C0, config.p_fail)
-    gradient = math.sqrt(config.d) / 4
-    step = 2 * largest / gradient**2
-    return step * gradient / largest, step * gradient**2 / largest
+    change = config.change * config.d ** (3 / 8)
+    lengths = math.sqrt(config.d) / 4, math.sqrt(config.d / 2)
+    drops = [2 * (length - change) / length for length in lengths]
+    return min(drop / length for drop, length in zip(drops, lengths, strict=True)), min(drops)
 
 
 def _linear_model(config: ProofStepsConfig, generator: torch.Generator) -> tuple[float, float]:
@@ -184,9 +186,11 @@ def _linear_model(config: ProofStepsConfig, generator: torch.Generator) -> tuple
     along = torch.randn(config.draws, generator=generator, dtype=torch.float64)
     across = chi(torch.full((config.draws,), config.d - 1.0), generator=generator)
     length = torch.hypot(along, across)
+    root = math.sqrt(config.d)
     if config.weights == "along x":
         along = length
-    root = math.sqrt(config.d)
+    elif config.weights == "one":  # x has equal entries
+        along, length = along / root, along.abs()
     return float((length / root).mean()), float((along.abs() / length).mean())
 
 
