@@ -25,6 +25,9 @@ Steps = Annotated[int, Ge(0)]
 Pairs = Annotated[int, Ge(2), MultipleOf(2)]
 """An even number of neurons, which come in pairs."""
 
+Even = Annotated[int, Ge(2), MultipleOf(2)]
+"""An even number of anything else."""
+
 Positive = Annotated[float, Gt(0)]
 """A finite number above zero."""
 

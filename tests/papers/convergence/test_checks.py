@@ -209,6 +209,13 @@ def test_nets_that_fail_at_their_task_give_no_price():
     runs = CHECKS["convergence.thm6.1.capacity"].satisfied
     with pytest.raises(Undecided, match="does not do what it was built for"):
         judged("thm6.1.capacity", [replace(run, result=replace(run.result, robust=0.9)) for run in runs])
+    with pytest.raises(Undecided, match="does not do what it was built for"):
+        judged(
+            "thm6.1.capacity",
+            [replace(run, result=replace(run.result, planes_interpolated=0.5)) for run in runs],
+        )
+    with pytest.raises(Undecided, match="12 log_2 n"):
+        judged("thm6.1.capacity", [replace(run, config=replace(run.config, d=64)) for run in runs])
 
 
 def test_a_bound_above_the_function_itself_is_vacuous():

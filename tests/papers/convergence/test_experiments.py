@@ -243,7 +243,11 @@ def test_allowed_points_lie_on_the_sphere_within_their_caps():
         ("convergence.capacity", {"n": 2}, "`n` of `{}` must be"),
         ("convergence.capacity", {"kept": 0.0}, "`kept` of `{}` must be a finite number"),
         ("convergence.free", {"depth": 0}, "`depth` of `{}` must be a whole number >= 1, got 0."),
-        ("convergence.other-attacks", {"m": 33}, "`m` of `{}` must be even, for neurons come in pairs; got 33."),
+        (
+            "convergence.other-attacks",
+            {"m": 33},
+            "`m` of `{}` must be even, for neurons come in pairs; got 33.",
+        ),
     ],
 )
 def test_malformed_settings_are_answered_in_one_line(name, overrides, message):

@@ -205,20 +205,24 @@ def6.1 | Def 6.1 | 230 | definition
   An n-interpolation class gives any labels to any n points more than 2 tau apart.
 def6.2 | Def 6.2 | 234 | definition
   An n-robust interpolation class gives any labels to the balls of radius tau around any n such points.
-eq7 | Eq 7 | 242 | existence
-  Nets with O(n) parameters interpolate any n points with any labels: 2 n + d suffice, with kinks along one
-  direction.
+eq7 | Eq 7 | 242 | definition
+  A class of four-layer nets with O(n) parameters, cited, interpolates any n points, and its VC dimension is
+  O(n log n).
+eq7.line | Eq 7 | 242 | existence
+  Two-layer ReLU nets with 2 n + d parameters, O(n) for d <= n, give any labels to any n points, with kinks
+  along one direction.
+  origin: karat
   uses: convergence.def6.1
 thm6.1.pairs | Thm 6.1 | 252 | existence
   On n/2 pairs of nearly touching balls, turned by any labelling of the proof's clusters, a two-layer ReLU net
-  of width n - 1 interpolates robustly in every dimension: no wider than a net that only interpolates.
+  of width n - 1 interpolates robustly in every dimension.
   origin: karat
   uses: convergence.thm6.1, convergence.def6.2
-thm6.1.capacity | Sec 6 | 258 | rate
-  For n >> d robust interpolation of these pairs takes ~ d times as many parameters as interpolation, of nets
-  that can be built as of the fewest that Theorem 6.1 leaves.
+thm6.1.capacity | Sec 6 | 258 | lower
+  For d >= 12 log_2 n and n >= 4 d robust interpolation of these pairs takes two-layer ReLU nets of more width
+  than the 3 ceil(n/(2 d)) with which they interpolate middles in general position, at most d times as much.
   origin: karat
-  uses: convergence.thm6.1, convergence.thm6.1.pairs, convergence.eq7
+  uses: convergence.thm6.1, convergence.thm6.1.pairs, convergence.def6.1
 sec7.free | Sec 7 | 264 | upper
   Deep nets reach the bound of Theorem 4.1 without its projection, as the paper conjectures.
   uses: convergence.thm4.1
