@@ -167,15 +167,18 @@ fn14.repaired | Fn 14 | 718 | qualitative
   The kernel of the quadratic ReLU contains the degrees 0 and 2 and every odd degree, and no other.
   origin: karat
   supersedes: convergence.fn14, convergence.lemC.3
-rem5.1 | Rem 5.1 | 218 | existence
-  For a large class of activations, here the ReLU and its smoothings, the kernel is universal, so that
-  Assumption 5.2 is met on all compatible data.
-  contradicts: convergence.parity
-rem5.1.repaired | Rem 5.1 | 218 | existence
-  Their kernels' spaces hold for every tol a function that is within tol of the labels where caps of
+rem5.1 | Rem 5.1 | 218 | definition
+  Assumption 5.2 can be verified for a large class of activations by showing that their kernel is universal.
+rem5.1.centred | Rem 5.1 | 218 | lower
+  The ReLU and its smoothings with the kink at 0 are no examples of that class: on compatible antipodes of
+  different labels every function of their kernels' spaces is farther than tol = 0.2 from some label.
+  origin: karat
+  uses: convergence.parity
+rem5.1.apart | Rem 5.1 | 218 | existence
+  The smoothed ReLU's space holds for every tol a function that is within tol of the labels where caps of
   different labels are apart up to sign.
   origin: karat
-  supersedes: convergence.rem5.1
+  uses: convergence.asm5.2
 parity | Fn 14 | 718 | tight
   Of a two-layer net without biases, whatever its width and weights, the even part is a quadratic form if the
   activation is the quadratic ReLU, and the odd part is linear if it is the ReLU, a smoothed ReLU, softplus or

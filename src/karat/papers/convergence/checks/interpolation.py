@@ -160,8 +160,8 @@ CHECKS = (
         ),
         reading="Widths and not parameters are compared: a neuron with free weights has d + 2 of them, in "
         "robust and in plain nets alike. Plain interpolation of the same points is a net of planes, for "
-        "points in general position, where the definition asks for any points. From above: the nets built for the "
-        "pairs of balls. From below: nets that cope with every turn of these pairs shatter the points of "
+        "points in general position, where the definition asks for all. From above: the nets built for "
+        "the pairs of balls. From below: nets that cope with every turn of these pairs shatter the points of "
         "Theorem 6.1, and nets of one width reach only so many labellings.",
     ),
 )

@@ -120,7 +120,7 @@ CHECKS = (
         "which the assumption does not ask for.",
     ),
     Check(
-        claim_id="convergence.rem5.1.repaired",
+        claim_id="convergence.rem5.1.apart",
         experiment=ROBUST,
         evaluate=_at_every_tol,
         conditions=_apart,

@@ -46,7 +46,8 @@ def draw_capacity(runs: Sequence[CapacityRun]) -> list[Picture]:
     caption = (
         f"{n} points, the middles of {n // 2} pairs of balls of radius tau that are {config.gap:g} of "
         f"2 tau/d apart and turned at random, {config.labellings * len(solved)} labellings in all. Every net "
-        "drawn does what it was built for on all points or balls; nets of planes are left out where one of them meets both labels. "
+        "drawn does what it was built for on all points or balls; nets of planes are left out where one of "
+        "them meets both labels. "
         "Neurons of the net on a line share their direction, all others are free. Lower curve of the band: "
         f"narrower two-layer ReLU nets reach too few labellings for Theorem 6.1. {seeds_note(solved)}"
     )
