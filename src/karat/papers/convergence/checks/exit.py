@@ -114,8 +114,8 @@ CHECKS = (
         violated=examples((_STAYED[0], replace(_LEFT[1], loss_before_exit=0.4)), _STAYED),
         controls=(UPHILL, STILL),
         reading="Run by run. Both cases of the proof demand the target: before a run leaves B(3R), and until "
-        "the last step of one that stays. L_*(W_*) from below: the certified minimum of the linearised problem less "
-        "C R^2/(2 sqrt m).",
+        "the last step of one that stays. L_*(W_*) from below: the certified minimum of the linearised "
+        "problem less C R^2/(2 sqrt m).",
     ),
     Check(
         claim_id="convergence.thm4.1.radius",
