@@ -203,6 +203,8 @@ def test_deep_runs_that_all_stay_say_nothing_about_the_projection():
     run = CHECKS["convergence.sec7.free"].satisfied[0]
     with pytest.raises(Undecided, match="no run left the ball"):
         judged("sec7.free", [replace(run, result=replace(run.result, moved=0.5))])
+    with pytest.raises(Undecided, match="no lower bound"):
+        judged("sec7.free", [replace(run, result=replace(run.result, projected=-0.01))])
 
 
 def test_nets_that_fail_at_their_task_give_no_price():

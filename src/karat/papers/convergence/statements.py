@@ -227,7 +227,8 @@ thm6.1.capacity | Sec 6 | 258 | lower
   origin: karat
   uses: convergence.thm6.1, convergence.thm6.1.pairs, convergence.def6.1
 sec7.free | Sec 7 | 264 | upper
-  Deep nets reach the bound of Theorem 4.1 without its projection, as the paper conjectures.
+  Deep nets far below the theorem's width reach its bound without the projection, as the paper conjectures.
+  origin: karat
   uses: convergence.thm4.1
 sec7.transfer | Sec 7 | 266 | qualitative
   The guarantee is about the perturbation function of training alone: trained against a weaker one than the
