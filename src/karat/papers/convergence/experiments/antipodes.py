@@ -22,7 +22,13 @@ from karat.papers.convergence.experiments.parity import (
     is_even_part,
     part_of,
 )
-from karat.papers.convergence.experiments.sets import CapRadius, DataName, PseudoHuber, draw_sets
+from karat.papers.convergence.experiments.sets import (
+    CapRadius,
+    DataName,
+    PseudoHuber,
+    draw_sets,
+    require_pairs,
+)
 from karat.papers.convergence.experiments.two_layer import STEERED
 from karat.study.experiment import Experiment, Preset
 from karat.training.surrogate import Sets, SurrogateDescent, worst
@@ -65,6 +71,9 @@ class AntipodesConfig:
     steps: Count = 1000
     lift: bool = False
     direction: Literal["down", "up"] = "down"
+
+    def __post_init__(self) -> None:
+        require_pairs(self.n, self.data, "AntipodesConfig")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,7 +14,12 @@ from karat.core.smoothings import SmoothedRelu
 from karat.papers.convergence.experiments.activations import SMOOTHING
 from karat.papers.convergence.experiments.lattice import cap_lattice, lattice_spacing
 from karat.papers.convergence.experiments.parity import certified_distance
-from karat.papers.convergence.experiments.sets import CapRadius, antipodal_centres, draw_centres
+from karat.papers.convergence.experiments.sets import (
+    CapRadius,
+    antipodal_centres,
+    draw_centres,
+    require_pairs,
+)
 from karat.papers.convergence.experiments.tube import Tube, smallest_in_tube
 from karat.probes.kernel_interpolation import KernelFunction
 from karat.study.experiment import Experiment, Preset
@@ -49,6 +54,9 @@ class RobustConfig:
     data: Literal["apart", "compatible", "opposite"] = "apart"
     starts: Count = 6
     rings: Count = 24
+
+    def __post_init__(self) -> None:
+        require_pairs(self.n, self.data, "RobustConfig")
 
 
 @dataclass(frozen=True, kw_only=True)
