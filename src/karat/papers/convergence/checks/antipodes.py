@@ -274,7 +274,7 @@ CHECKS = (
                 name="softplus with its bend at -1",
                 removes="structure",
                 settings={"activation": "shifted_softplus"},
-                cheap={"m": 64, "steps": 1, "rows": "gaussian", "data": "opposite"},
+                cheap={"activation": "softplus", "rows": "gaussian", "data": "opposite", "m": 64, "steps": 1},
                 why="softplus(z + 1) has an odd part that is not linear, and a kernel for any labels",
             ),
         ),

@@ -49,7 +49,7 @@ def _stronger(runs: Sequence[TransferRun]) -> Finding:
     ]
     listed = ", ".join(f"{name} {_mean(robust[name]):.3f}" for name in STRENGTH)
     fallen = "; ".join(
-        f"{weak} to {strong}: {step}, {step.measured / START_LOSS:.1%} of the loss of the start"
+        f"{weak} to {strong}: {step}, {(step.measured or 0.0) / START_LOSS:.1%} of the loss of the start"
         for weak, strong, step in zip(STRENGTH[:-1], STRENGTH[1:], steps, strict=True)
     )
     return noted(all_of(*steps), f"Robust loss by training attack: {listed}. Fall from {fallen}.")
