@@ -25,7 +25,7 @@ NO_PLACEBO = {
     **SILENT,
     **dict.fromkeys(
         (
-            "benign.fig4", "convergence.appD.constant", "convergence.lemA.2", "convergence.rem5.1",
+            "benign.fig4", "convergence.appD.constant", "convergence.lemA.2",
             "convergence.thm4.1.distance",
             "features.secE.1.1.scale", "features.secE.1.1.second", "features.tab1", "features.tab1.overfit",
             "features.tab2", "features.tab2.weighted", "features.tab3", "features.tab3.one-step",

@@ -168,21 +168,25 @@ class Quadratic:
 
 @dataclass(frozen=True)
 class Softplus:
-    r""":math:`\log(1 + e^z)`, an activation whose derivative is Lipschitz, as the two-layer theorem asks.
+    r""":math:`\log(1 + e^{z + s})`, whose derivative is Lipschitz, as the two-layer theorem asks.
+
+    Args:
+        shift: s.
 
     Ref: convergence, Asm 5.1
     """
 
+    shift: float = 0.0
     kinks: ClassVar[tuple[float, ...]] = ()
     piecewise_linear: ClassVar[bool] = False
 
     def __call__(self, z: Tensor) -> Tensor:
         """Stable at both ends."""
-        return torch.logaddexp(z, torch.zeros_like(z))
+        return torch.logaddexp(z + self.shift, torch.zeros_like(z))
 
     def derivative(self, z: Tensor) -> Tensor:
         """The logistic function."""
-        return torch.sigmoid(z)
+        return torch.sigmoid(z + self.shift)
 
 
 ACTIVATIONS: dict[str, type[Activation]] = {

@@ -22,8 +22,16 @@ Count = Annotated[int, Ge(1)]
 Steps = Annotated[int, Ge(0)]
 """How many, perhaps none."""
 
-Pairs = Annotated[int, Ge(2), MultipleOf(2)]
+
+class Neurons:
+    """Marks a number of neurons."""
+
+
+Pairs = Annotated[int, Ge(2), MultipleOf(2), Neurons()]
 """An even number of neurons, which come in pairs."""
+
+Even = Annotated[int, Ge(2), MultipleOf(2)]
+"""An even number of anything else."""
 
 Positive = Annotated[float, Gt(0)]
 """A finite number above zero."""
@@ -186,12 +194,10 @@ def _check_integer(value: Any, marks: tuple[Any, ...], name: str, owner: str) ->
     factors: list[Any] = [mark.multiple_of for mark in marks if isinstance(mark, MultipleOf)]
     for factor in factors:
         if number % factor:
-            reason = (
-                "must be even, for neurons come in pairs"
-                if factor == 2
-                else f"must be a multiple of {factor}"
-            )
-            raise ValueError(f"`{name}` of `{owner}` {reason}; got {value}.")
+            reason = "even" if factor == 2 else f"a multiple of {factor}"
+            if any(isinstance(mark, Neurons) for mark in marks):
+                reason += ", for neurons come in pairs"
+            raise ValueError(f"`{name}` of `{owner}` must be {reason}; got {value}.")
 
 
 def _check_number(value: Any, marks: tuple[Any, ...], name: str, owner: str) -> None:

@@ -2,10 +2,12 @@
 
 import math
 
+import numpy as np
 import pytest
 import torch
 from scipy.optimize import minimize
 
+from karat.core.activations import Softplus
 from karat.core.tangent_kernel import profile_of
 from karat.nets import TwoLayer
 from karat.papers.convergence.experiments import antipodes
@@ -16,6 +18,7 @@ from karat.papers.convergence.experiments.parity import (
     certified_floor,
     form_features,
     form_of,
+    has_form,
     part_of,
 )
 from karat.papers.convergence.experiments.sets import PseudoHuber, antipodal_centres, draw_sets, ring_centres
@@ -145,3 +148,26 @@ def test_labels_that_the_nets_can_have_leave_no_floor():
     config = AntipodesConfig(m=16, steps=2, data="opposite")
     assert antipodes.run(config, generator()).floor == 0.0
     assert antipodes.run(AntipodesConfig(m=16, steps=2), generator()).distance_floor == 0.0
+
+
+@pytest.mark.parametrize("activation", [*FAMILY, "shifted_softplus"])
+def test_only_a_shifted_bend_lets_the_kernel_give_antipodes_their_labels(activation):
+    """From above by least squares in the kernel's space, from below by linear functions."""
+    config = AntipodesConfig(
+        m=16, activation=activation, rows="gaussian", data="opposite", n=16, tau=0.15, K=1, steps=1
+    )
+    result = antipodes.run(config, generator(1))
+    if activation == "shifted_softplus":
+        assert result.distance_floor == 0.0
+        assert result.distance_found < 1e-9
+    else:
+        assert 0.2 < result.distance_floor <= result.distance_found + 1e-9
+
+
+def test_the_slope_of_a_shifted_softplus_has_every_hermite_weight():
+    points, weights = np.polynomial.hermite_e.hermegauss(120)
+    slope = Softplus(shift=1.0).derivative(torch.from_numpy(points)).numpy() * weights
+    size = [float(slope @ np.polynomial.hermite_e.hermeval(points, [0] * k + [1])) for k in range(9)]
+    assert min(map(abs, size)) > 1e-3
+    assert not has_form(Softplus(shift=1.0))
+    assert has_form(Softplus())

@@ -24,6 +24,7 @@ from karat.papers.convergence.experiments.pairs import (
     robust_net,
     robust_on_line,
 )
+from karat.papers.convergence.experiments.planes import planes_net
 
 
 def generator():
@@ -117,3 +118,34 @@ def test_nets_without_their_last_kinks_lose_the_pairs_on_the_right():
     half = capacity.run(CapacityConfig(d=4, n=32, labellings=3, kept=0.5), generator())
     assert half.robust < 1
     assert half.interpolated < 1
+
+
+@pytest.mark.parametrize("d", [2, 3, 7])
+def test_the_net_of_planes_takes_every_labelling_of_points_in_general_position(d):
+    x = torch.randn(8, d, generator=generator(), dtype=torch.float64)
+    for labels in product((1.0, -1.0), repeat=8):
+        y = torch.tensor(labels, dtype=torch.float64)
+        if 0 < (y > 0).sum() < 8:
+            net = planes_net(x, y, torch.Generator().manual_seed(1))  # other numbers than the points
+            assert net.m == 3 * math.ceil(int((y > 0).sum()) / d)
+            assert bool((y * net(x) > 0.25).all())
+
+
+def test_the_net_of_planes_loses_points_that_share_a_plane():
+    x = torch.tensor([[0.0, 0.0], [1.0, 0.0], [2.0, 0.0], [0.0, 1.0]], dtype=torch.float64)
+    y = torch.tensor([1.0, 1.0, -1.0, -1.0], dtype=torch.float64)
+    assert not bool((y * planes_net(x, y, generator())(x) > 0).all())
+
+
+@pytest.mark.parametrize(("gap", "held"), [(0.25, True), (1.0, False)])
+@pytest.mark.parametrize("d", [3, 12, 128])
+def test_narrow_gaps_leave_the_points_of_a_cluster_inside_its_balls(d, gap, held):
+    """Nets that are robust on all turns of the pairs then shatter these points: the least width needs it."""
+    pairs = draw_pairs(1, d, 1.0, gap / d, generator())
+    inside = []
+    for offset in torch.linspace(0.01, 3, 600, dtype=torch.float64):
+        points = pairs.centres + offset * torch.eye(d, dtype=torch.float64)
+        away = torch.linalg.vector_norm(points.unsqueeze(1) - pairs.x, dim=2)
+        own = torch.where(pairs.normals[0] > 0, away[:, 0], away[:, 1])
+        inside.append(bool((own <= 1).all()))
+    assert any(inside) == held

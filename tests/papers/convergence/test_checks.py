@@ -203,12 +203,21 @@ def test_deep_runs_that_all_stay_say_nothing_about_the_projection():
     run = CHECKS["convergence.sec7.free"].satisfied[0]
     with pytest.raises(Undecided, match="no run left the ball"):
         judged("sec7.free", [replace(run, result=replace(run.result, moved=0.5))])
+    with pytest.raises(Undecided, match="no lower bound"):
+        judged("sec7.free", [replace(run, result=replace(run.result, projected=-0.01))])
 
 
 def test_nets_that_fail_at_their_task_give_no_price():
     runs = CHECKS["convergence.thm6.1.capacity"].satisfied
     with pytest.raises(Undecided, match="does not do what it was built for"):
         judged("thm6.1.capacity", [replace(run, result=replace(run.result, robust=0.9)) for run in runs])
+    with pytest.raises(Undecided, match="does not do what it was built for"):
+        judged(
+            "thm6.1.capacity",
+            [replace(run, result=replace(run.result, planes_interpolated=0.5)) for run in runs],
+        )
+    with pytest.raises(Undecided, match="12 log_2 n"):
+        judged("thm6.1.capacity", [replace(run, config=replace(run.config, d=64)) for run in runs])
 
 
 def test_a_bound_above_the_function_itself_is_vacuous():

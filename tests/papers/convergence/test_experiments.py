@@ -239,11 +239,21 @@ def test_allowed_points_lie_on_the_sphere_within_their_caps():
         ("convergence.shattering", {"share": 0.0}, "`share` of `{}` must be a finite number <= 2 and > 0"),
         ("convergence.vs-lazy", {"tau": 1.2}, "`tau` of `{}` must be a finite number >= 0 and <= 1"),
         ("convergence.vs-lazy", {"padded_from": 20}, "`padded_from` of "),
-        ("convergence.capacity", {"n": 63}, "`n` of `{}` must be"),
+        ("convergence.capacity", {"n": 63}, "`n` of `{}` must be even; got 63."),
+        (
+            "convergence.appC.2",
+            {"data": "ring", "n": 7},
+            "`n` of `{}` must be even and at least 6 for data =",
+        ),
+        ("convergence.robust", {"data": "opposite", "n": 5}, "`n` of `{}` must be even and at least 4 for"),
         ("convergence.capacity", {"n": 2}, "`n` of `{}` must be"),
         ("convergence.capacity", {"kept": 0.0}, "`kept` of `{}` must be a finite number"),
         ("convergence.free", {"depth": 0}, "`depth` of `{}` must be a whole number >= 1, got 0."),
-        ("convergence.transfer", {"m": 33}, "`m` of `{}` must be even, for neurons come in pairs; got 33."),
+        (
+            "convergence.other-attacks",
+            {"m": 33},
+            "`m` of `{}` must be even, for neurons come in pairs; got 33.",
+        ),
     ],
 )
 def test_malformed_settings_are_answered_in_one_line(name, overrides, message):

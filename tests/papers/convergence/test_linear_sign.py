@@ -10,6 +10,7 @@ from karat.core.ball import Ball
 from karat.nets import as_classifier, init
 from karat.papers.convergence.experiments.linear_sign import (
     certified_signs,
+    lit_radius,
     net_of_sign,
     widest_direction,
 )
@@ -59,6 +60,19 @@ def test_the_sign_is_that_of_the_linear_function_or_zero():
     assert bool(dark.any())
     y = torch.sign(x[:, 0])
     assert not bool(certified_signs(start, direction, x[dark], y[dark], 1e-9).any())
+
+
+def test_some_pair_stays_active_within_the_radius_and_all_can_go_dark_at_twice_a_point():
+    g = torch.Generator().manual_seed(0)
+    x, _ = separable(5, 3, g)
+    start = init.paired(3, 12, generator=g, sd_W=1.0, scale=1.0)
+    radius = lit_radius(start, x)
+    direction = torch.randn(4000, 1, 3, generator=g, dtype=torch.float64)
+    near = x + 0.999 * radius.unsqueeze(1) * direction / torch.linalg.vector_norm(
+        direction, dim=2, keepdim=True
+    )
+    assert bool((near.reshape(-1, 3) @ start.W.T > 0).any(dim=1).all())
+    assert bool((radius <= torch.linalg.vector_norm(x, dim=1) + 1e-12).all())
 
 
 def test_nothing_is_certified_without_twins_or_beyond_the_linear_margin():

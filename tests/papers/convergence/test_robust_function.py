@@ -124,6 +124,19 @@ def test_no_function_comes_nearer_to_opposite_antipodes_than_the_floor():
     assert robust_function.run(RobustConfig(), generator()).distance_floor == 0.0
 
 
+def test_caps_that_meet_mirror_images_leave_a_floor_that_functions_of_the_space_keep():
+    config = RobustConfig(data="compatible", n=10, tau=0.35, rings=8)
+    floors = []
+    for seed in range(8):
+        centres, y = draw_centres(config.n, config.d, config.tau, generator(seed))
+        floors.append(robust_function._distance_floor(config, centres, y))
+        tube = smallest_in_tube(SmoothedRelu(0.5), centres, y, 0.2)
+        points = cap_points(centres, 3000, config.tau, generator(seed))
+        values = tube.function(points.reshape(-1, config.d)).reshape(len(y), -1)
+        assert float((values - y.unsqueeze(1)).abs().max()) >= 0.9 * floors[-1]
+    assert max(floors) > 0.2
+
+
 def test_gradients_of_finite_sums_match_autograd():
     g = generator(2)
     W, c = (torch.randn(30, 3, generator=g, dtype=torch.float64) for _ in range(2))

@@ -168,15 +168,18 @@ fn14.repaired | Fn 14 | 718 | qualitative
   The kernel of the quadratic ReLU contains the degrees 0 and 2 and every odd degree, and no other.
   origin: karat
   supersedes: convergence.fn14, convergence.lemC.3
-rem5.1 | Rem 5.1 | 218 | existence
-  For a large class of activations, here the ReLU and its smoothings, the kernel is universal, so that
-  Assumption 5.2 is met on all compatible data.
-  contradicts: convergence.parity
-rem5.1.repaired | Rem 5.1 | 218 | existence
-  Their kernels' spaces hold for every tol a function that is within tol of the labels where caps of
+rem5.1 | Rem 5.1 | 218 | definition
+  Assumption 5.2 can be verified for a large class of activations by showing that their kernel is universal.
+rem5.1.centred | Rem 5.1 | 218 | lower
+  The ReLU and its smoothings with the kink at 0 are no examples of that class: on compatible antipodes of
+  different labels every function of their kernels' spaces is farther than tol = 0.2 from some label.
+  origin: karat
+  uses: convergence.parity
+rem5.1.apart | Rem 5.1 | 218 | existence
+  The smoothed ReLU's space holds for every tol a function that is within tol of the labels where caps of
   different labels are apart up to sign.
   origin: karat
-  supersedes: convergence.rem5.1
+  uses: convergence.asm5.2
 parity | Fn 14 | 718 | tight
   Of a two-layer net without biases, whatever its width and weights, the even part is a quadratic form if the
   activation is the quadratic ReLU, and the odd part is linear if it is the ReLU, a smoothed ReLU, softplus or
@@ -206,22 +209,27 @@ def6.1 | Def 6.1 | 230 | definition
   An n-interpolation class gives any labels to any n points more than 2 tau apart.
 def6.2 | Def 6.2 | 234 | definition
   An n-robust interpolation class gives any labels to the balls of radius tau around any n such points.
-eq7 | Eq 7 | 242 | existence
-  Nets with O(n) parameters interpolate any n points with any labels: 2 n + d suffice, with kinks along one
-  direction.
+eq7 | Eq 7 | 242 | definition
+  A class of four-layer nets with O(n) parameters, cited, interpolates any n points, and its VC dimension is
+  O(n log n).
+eq7.line | Eq 7 | 242 | existence
+  Two-layer ReLU nets with 2 n + d parameters, O(n) for d <= n, give any labels to any n points, with kinks
+  along one direction.
+  origin: karat
   uses: convergence.def6.1
 thm6.1.pairs | Thm 6.1 | 252 | existence
   On n/2 pairs of nearly touching balls, turned by any labelling of the proof's clusters, a two-layer ReLU net
-  of width n - 1 interpolates robustly in every dimension: no wider than a net that only interpolates.
+  of width n - 1 interpolates robustly in every dimension.
   origin: karat
   uses: convergence.thm6.1, convergence.def6.2
-thm6.1.capacity | Sec 6 | 258 | rate
-  For n >> d robust interpolation of these pairs takes ~ d times as many parameters as interpolation, of nets
-  that can be built as of the fewest that Theorem 6.1 leaves.
+thm6.1.capacity | Sec 6 | 258 | lower
+  For d >= 12 log_2 n and n >= 4 d robust interpolation of these pairs takes two-layer ReLU nets of more width
+  than the 3 ceil(n/(2 d)) with which they interpolate middles in general position, at most d times as much.
   origin: karat
-  uses: convergence.thm6.1, convergence.thm6.1.pairs, convergence.eq7
+  uses: convergence.thm6.1, convergence.thm6.1.pairs, convergence.def6.1
 sec7.free | Sec 7 | 264 | upper
-  Deep nets reach the bound of Theorem 4.1 without its projection, as the paper conjectures.
+  Deep nets far below the theorem's width reach its bound without the projection, as the paper conjectures.
+  origin: karat
   uses: convergence.thm4.1
 sec7.transfer | Sec 7 | 266 | qualitative
   The guarantee is about the perturbation function of training alone: trained against a weaker one than the

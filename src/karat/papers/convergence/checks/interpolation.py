@@ -1,21 +1,18 @@
 """Checks of what interpolation costs: nets on a line, nets for pairs of balls, and their parameters."""
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from karat.papers.convergence.bounds_capacity import robust_width_floor
 from karat.papers.convergence.experiments.capacity import CAPACITY, CapacityConfig, CapacityResult
 from karat.study.check import Check
 from karat.study.control import Control
-from karat.study.curves import curves
-from karat.study.finding import SHARE, Finding, Margin
-from karat.study.hypothesis import Condition, at_least
-from karat.study.judging import Undecided, all_of, exact_bound, noted, rate
+from karat.study.finding import RATIO, SHARE, Finding
+from karat.study.hypothesis import Condition, at_least, at_most
+from karat.study.judging import Undecided, all_of, exact_bound, noted
 from karat.study.run import Run, examples
 
 CapacityRun = Run[CapacityConfig, CapacityResult]
-
-LIKE_D = Margin(0.25, "half-way between growth like d and growth like sqrt d")
 
 
 def _interpolates(runs: Sequence[CapacityRun]) -> Finding:
@@ -33,13 +30,18 @@ def _robust(runs: Sequence[CapacityRun]) -> Finding:
     finding = _every_one(runs, lambda run: run.result.robust, "a certificate for every ball")
     widths = sorted({(run.config.n, run.result.width) for run in runs})
     listed = ", ".join(f"{width} at n = {n}" for n, width in widths)
-    sizes = sorted({(run.config.d, run.config.n) for run in runs})
-    floors = ", ".join(str(robust_width_floor(n, d)) for d, n in sizes)
-    return noted(
-        finding,
-        f"Width {listed}, at d = {', '.join(str(d) for d, _ in sizes)}; for a robust interpolation class of "
-        f"two-layer ReLU nets Theorem 6.1 asks for widths of at least {floors}.",
-    )
+    return noted(finding, f"Width {listed}. {_plain(runs)}")
+
+
+def _plain(runs: Sequence[CapacityRun]) -> str:
+    """How wide the nets of planes are that only interpolate, and at which dimensions they do."""
+    right = {(run.config.d, run.result.planes_width) for run in runs if run.result.planes_interpolated == 1}
+    wrong = {run.config.d for run in runs if run.result.planes_interpolated < 1}
+    listed = ", ".join(f"{width} at d = {d}" for d, width in sorted(right))
+    failing = ", ".join(map(str, sorted(wrong - {d for d, _ in right})))
+    return (
+        f"Nets of planes that give all points their label are {listed} neurons wide" if right else "No planes"
+    ) + (f"; at d = {failing} a plane meets points of both labels." if failing else ".")
 
 
 def _every_one(runs: Sequence[CapacityRun], value: Callable[[CapacityRun], float], why: str) -> Finding:
@@ -57,52 +59,58 @@ def _sizes(runs: Sequence[CapacityRun]) -> str:
 
 
 def _price(runs: Sequence[CapacityRun]) -> Finding:
-    """Exponents in d of robust over plain parameters, of the net that was built and of the lower bound."""
-    if any(run.result.robust < 1 or run.result.interpolated < 1 for run in runs):
+    """Widths of robust nets, that of the lower bound and that of the net built, over plain ones."""
+    high = [run for run in runs if run.config.d >= _high(run.config)]
+    if not high:
+        raise Undecided("no run has d >= 12 log_2 n")
+    if any(run.result.robust < 1 or run.result.planes_interpolated < 1 for run in high):
         raise Undecided("some net does not do what it was built for")
-    built = _exponent(runs, lambda run: run.result.parameters / run.result.line_parameters)
-    least = _exponent(runs, lambda run: run.result.floor / run.result.line_parameters)
-    sizes = _sizes(runs)
+    least = [(run.result.floor - 1) / run.result.planes_width for run in high]
+    built = [run.result.width / (run.result.planes_width * run.config.d) for run in high]
+    rows = sorted({(run.config.n, run.config.d, run.result.floor, run.result.planes_width) for run in high})
+    listed = "; ".join(
+        f"n = {n}, d = {d}: {floor}/{plain} = {floor / plain:.2f} to {(n - 1) / plain:.1f}"
+        for n, d, floor, plain in rows
+    )
     return noted(
-        all_of(built, least),
-        f"Parameters of robust nets over those of nets on a line, exponent in d: {built} for the nets "
-        f"built, {least} for the fewest that Theorem 6.1 leaves to two-layer ReLU nets; n = {sizes}.",
+        all_of(
+            exact_bound(least, "at least", 1.0, RATIO, "widths that Theorem 6.1 rules out over plain ones"),
+            exact_bound(built, "at most", 1.0, RATIO, "built widths over d times plain ones"),
+        ),
+        f"Least and built robust width over plain width, {listed}.",
     )
 
 
-def _exponent(runs: Sequence[CapacityRun], ratio: Callable[[CapacityRun], float]) -> Finding:
-    d, table = curves(runs, lambda run: run.config.d, ratio)
-    return rate(d, table, 1.0, LIKE_D)
+def _high(config: CapacityConfig) -> float:
+    """Where n/(8 log_2 n), about the least width, is above that of planes, 3 n/(2 d)."""
+    return 12 * math.log2(config.n)
 
 
-def _many_points(config: CapacityConfig) -> list[Condition]:
-    return [at_least("n >= 10 d", config.n, 10 * config.d, "where d exceeds n the ratio settles at n - 1")]
+def _sizes_of_claim(config: CapacityConfig) -> list[Condition]:
+    share = (1 + config.gap / config.d) ** 2 * (1 - 1 / config.d)
+    return [
+        at_least("d >= 12 log_2 n", config.d, _high(config)),
+        at_least("n >= 4 d", config.n, 4 * config.d),
+        at_most("(1 + gap/d)^2 (1 - 1/d) <= 1, so that balls hold the points of their cluster", share, 1.0),
+    ]
 
 
-_EXAMPLE = CapacityConfig(d=4, n=1024)
+def _few_dimensions(config: CapacityConfig) -> list[Condition]:
+    return [at_most("d <= n, so that 2 n + d is O(n)", config.d, config.n)]
+
+
+_EXAMPLE = CapacityConfig(d=128, n=1024)
 _MEASURED = CapacityResult(
     interpolated=1.0,
     line_robust=0.0,
-    line_parameters=2000,
+    line_parameters=2175,
+    planes_interpolated=1.0,
+    planes_width=12,
     robust=1.0,
     margin=1.0,
     width=1023,
-    parameters=4000,
-    floor=1000,
+    floor=27,
 )
-
-
-def _growing(power: float) -> list[CapacityRun]:
-    """Nets at three dimensions whose robust parameters follow a power of d."""
-    return examples(
-        *(
-            (
-                replace(_EXAMPLE, d=d),
-                replace(_MEASURED, parameters=round(4000 * d**power), floor=round(1000 * d**power)),
-            )
-            for d in (2, 4, 8)
-        )
-    )
 
 
 _FEWER = Control(
@@ -115,9 +123,10 @@ _FEWER = Control(
 
 CHECKS = (
     Check(
-        claim_id="convergence.eq7",
+        claim_id="convergence.eq7.line",
         experiment=CAPACITY,
         evaluate=_interpolates,
+        conditions=_few_dimensions,
         satisfied=examples((_EXAMPLE, _MEASURED)),
         violated=examples((_EXAMPLE, replace(_MEASURED, interpolated=0.99))),
         controls=(_FEWER,),
@@ -130,26 +139,29 @@ CHECKS = (
         satisfied=examples((_EXAMPLE, _MEASURED)),
         violated=examples((_EXAMPLE, replace(_MEASURED, robust=0.99))),
         controls=(_FEWER,),
-        reading="Pairs stand 3.1 sqrt(d) (2 + gap) tau apart on a line, farther than the 6 tau of the proof.",
+        reading="Pairs stand 3.1 sqrt(d) (2 + gap/d) tau apart on a line, farther than the 6 tau of the "
+        "proof.",
     ),
     Check(
         claim_id="convergence.thm6.1.capacity",
         experiment=CAPACITY,
         evaluate=_price,
-        conditions=_many_points,
-        satisfied=_growing(1.0),
-        violated=_growing(0.0),
+        conditions=_sizes_of_claim,
+        satisfied=examples((_EXAMPLE, _MEASURED)),
+        violated=examples((_EXAMPLE, replace(_MEASURED, floor=9))),
         controls=(
             Control(
                 name="few points",
                 removes="scale",
-                settings={"n": 4},
-                cheap={"labellings": 2},
-                why="with fewer points than dimensions the one direction of a net on a line costs as much",
+                settings={"n": 16},
+                cheap={"d": 128, "labellings": 1},
+                why="clusters of so few points have labellings that a narrow net reaches",
             ),
         ),
-        reading="Plain interpolation is read as the net on a line. From above: the nets built for the "
-        "pairs of balls. From below: Theorem 6.1 with a bound on the labellings that two-layer ReLU nets "
-        "reach, for the whole class.",
+        reading="Widths and not parameters are compared: a neuron with free weights has d + 2 of them, in "
+        "robust and in plain nets alike. Plain interpolation of the same points is a net of planes, for "
+        "points in general position, where the definition asks for all. From above: the nets built for "
+        "the pairs of balls. From below: nets that cope with every turn of these pairs shatter the points of "
+        "Theorem 6.1, and nets of one width reach only so many labellings.",
     ),
 )

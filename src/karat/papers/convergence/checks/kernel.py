@@ -18,6 +18,7 @@ SPREAD: dict[ActivationName, float] = {
     "relu": 0.5,
     "smoothed_relu": 0.5,
     "softplus": 0.5,
+    "shifted_softplus": 0.5,
     "smooth_leaky_relu": 0.5,
     "quadratic_relu": 4.5,
 }

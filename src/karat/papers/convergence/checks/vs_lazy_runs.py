@@ -44,6 +44,8 @@ MEASURED = VsLazyResult(
     linear=Enclosure(loss=0.5, bound=0.45),
     train_accuracy=1.0,
     certified_accuracy=1.0,
+    linear_margin=0.35,
+    lit_radius=0.25,
     test_accuracy=0.9,
     clean_accuracy=1.0,
     value=0.1,

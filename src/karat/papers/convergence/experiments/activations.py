@@ -6,7 +6,12 @@ from typing import Literal
 from karat.core.activations import Activation, QuadraticRelu, Relu, SmoothLeakyRelu, Softplus
 from karat.core.smoothings import SmoothedRelu
 
-ActivationName = Literal["relu", "smoothed_relu", "softplus", "smooth_leaky_relu", "quadratic_relu"]
+ActivationName = Literal[
+    "relu", "smoothed_relu", "softplus", "smooth_leaky_relu", "quadratic_relu", "shifted_softplus"
+]
+
+CENTRED: tuple[ActivationName, ...] = ("relu", "smoothed_relu", "softplus", "smooth_leaky_relu")
+"""The ReLU and its smoothings with the kink at the origin, which are linear plus even."""
 
 SMOOTHING = 0.5
 """Standard deviation of the noise that smooths the ReLU; its derivative is then 0.8-Lipschitz."""
@@ -24,6 +29,7 @@ def activation_of(name: ActivationName) -> Activation:
         "softplus": Softplus(),
         "smooth_leaky_relu": SmoothLeakyRelu(0.1, 2.0),
         "quadratic_relu": QuadraticRelu(),
+        "shifted_softplus": Softplus(shift=1.0),
     }
     return activations[name]
 
@@ -44,6 +50,7 @@ def smoothed_relu_lipschitz(noise: float) -> float:
 SLOPE_LIPSCHITZ: dict[ActivationName, float] = {
     "smoothed_relu": smoothed_relu_lipschitz(SMOOTHING),
     "softplus": 0.25,
+    "shifted_softplus": 0.25,
     "smooth_leaky_relu": 0.9,
     "quadratic_relu": 2.0,
 }

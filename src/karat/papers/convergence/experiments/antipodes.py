@@ -10,6 +10,7 @@ from annotated_types import Ge
 from torch import Tensor
 
 from karat.core.ranges import Count, Pairs, Positive, settings
+from karat.core.tangent_kernel import gram, profile_of
 from karat.nets import TwoLayer, init
 from karat.papers.convergence.experiments.activations import ActivationName, activation_of
 from karat.papers.convergence.experiments.parity import (
@@ -17,10 +18,17 @@ from karat.papers.convergence.experiments.parity import (
     certified_floor,
     form_features,
     form_of,
+    has_form,
     is_even_part,
     part_of,
 )
-from karat.papers.convergence.experiments.sets import CapRadius, DataName, PseudoHuber, draw_sets
+from karat.papers.convergence.experiments.sets import (
+    CapRadius,
+    DataName,
+    PseudoHuber,
+    draw_sets,
+    require_pairs,
+)
 from karat.papers.convergence.experiments.two_layer import STEERED
 from karat.study.experiment import Experiment, Preset
 from karat.training.surrogate import Sets, SurrogateDescent, worst
@@ -64,6 +72,9 @@ class AntipodesConfig:
     lift: bool = False
     direction: Literal["down", "up"] = "down"
 
+    def __post_init__(self) -> None:
+        require_pairs(self.n, self.data, "AntipodesConfig")
+
 
 @dataclass(frozen=True, kw_only=True)
 class AntipodesResult:
@@ -73,6 +84,8 @@ class AntipodesResult:
         floor: certified lower bound on the mean loss of every net without biases at the centres, of any
             width; 0 where the labels of antipodes allow everything.
         distance_floor: the same for the largest distance from a label.
+        distance_found: largest distance from a label at the centres of a function of the kernel's space that
+            was found there; that of all others may be smaller, but not below the floor.
         form_loss: of the best form found on the centres, which the floor approaches.
         best_loss: :math:`\min_t L_*(W_t)`, the loss under the strongest perturbation function.
         observed: numbers of steps.
@@ -83,6 +96,7 @@ class AntipodesResult:
 
     floor: float
     distance_floor: float
+    distance_found: float
     form_loss: float
     best_loss: float
     observed: list[int]
@@ -113,6 +127,7 @@ def run(config: AntipodesConfig, generator: torch.Generator) -> AntipodesResult:
     return AntipodesResult(
         floor=floor,
         distance_floor=distance_floor,
+        distance_found=_distance_found(config, sets),
         form_loss=form_loss,
         best_loss=float(best_so_far[-1]),
         observed=observed,
@@ -153,11 +168,24 @@ def _floors(config: AntipodesConfig, sets: Sets) -> tuple[float, float, float]:
     centres, y = sets.x[:, 0], sets.y
     activation = activation_of(config.activation)
     paired = config.data in ("ring", "same", "opposite")
-    if not paired or bool((y[:half] == y[half:]).all()) != is_even_part(activation):
+    if (
+        not paired
+        or not has_form(activation)
+        or bool((y[:half] == y[half:]).all()) != is_even_part(activation)
+    ):
         return 0.0, 0.0, 0.0
     features = form_features(activation, centres[:half])
     floor, form_loss = certified_floor(features, y[:half])
     return floor, certified_distance(features, y[:half]), form_loss
+
+
+def _distance_found(config: AntipodesConfig, sets: Sets) -> float:
+    """Largest distance from the labels of a kernel function that comes near to all centres."""
+    K = gram(profile_of(activation_of(config.activation)), sets.x[:, 0])
+    eigenvalues, V = torch.linalg.eigh(K)
+    # The ReLU's arccos turns rounding into 1e-9 near antipodes.
+    V = V[:, eigenvalues > 1e-7 * eigenvalues[-1]]
+    return float((V @ (V.T @ sets.y) - sets.y).abs().max())
 
 
 def _start(config: AntipodesConfig, generator: torch.Generator) -> TwoLayer:

@@ -49,6 +49,7 @@ class VsLazyConfig:
         rounds: of adding attacked points.
         polish: training steps at the end.
         attack_steps: of the attack.
+        labels: control: "permuted" gives the training images the labels of others.
         source: of the images.
 
     Reading: a bias-free ReLU net has the same sign along every ray, so it errs in the :math:`\ell_2` ball of
@@ -69,6 +70,7 @@ class VsLazyConfig:
     rounds: Count = 2
     polish: Steps = 25
     attack_steps: Count = 20
+    labels: Literal["own", "permuted"] = "own"
     source: Source = "embedded"
 
     def __post_init__(self) -> None:

@@ -67,6 +67,9 @@ class FreeResult:
         projected: :math:`\min_t L_A(W_t)` less the bound, for the run that is projected to the ball.
         free: the same for the run that is not.
         moved: :math:`\sqrt{m} \|W - W_0\|_F` of the layer that has moved farthest, without a projection.
+        met: first step at which the gap without a projection is at most tol, None if there is none.
+        met_gap: the gap there, else the smallest of all.
+        met_moved: how far the layers have moved there, else in all.
         curve: of every tenth step, the smallest gap so far without a projection.
     """
 
@@ -74,6 +77,9 @@ class FreeResult:
     projected: float
     free: float
     moved: float
+    met: int | None
+    met_gap: float
+    met_moved: float
     curve: list[float]
 
 
@@ -87,19 +93,32 @@ def run(config: FreeConfig, generator: torch.Generator) -> FreeResult:
     points, y = allowed_points(sets)
     space = layer_ball(start, points, y)
     bound = best_robust_loss(start, sets, space, config.R / math.sqrt(config.m)).bound
-    _, inside = _train(config, start, sets, projected=True)
-    net, losses = _train(config, start, sets, projected=False)
+    target = bound + config.tol
+    _, inside, _ = _train(config, start, sets, target, projected=True)
+    net, losses, first = _train(config, start, sets, target, projected=False)
+    met = int((losses > target).sum()) if float(losses[-1]) <= target else None
     return FreeResult(
         start_gap=float(losses[0]) - bound,
         projected=float(inside[-1]) - bound,
         free=float(losses[-1]) - bound,
         moved=frobenius_movement(net, start) * math.sqrt(config.m),
+        met=met,
+        met_gap=float(losses[-1 if met is None else met]) - bound,
+        met_moved=frobenius_movement(first, start) * math.sqrt(config.m),
         curve=(losses[::10] - bound).tolist(),
     )
 
 
-def _train(config: FreeConfig, start: Deep, sets: Sets, *, projected: bool) -> tuple[Deep, Tensor]:
-    """The last net, and the smallest loss so far at every step."""
+def _train(
+    config: FreeConfig, start: Deep, sets: Sets, target: float, *, projected: bool
+) -> tuple[Deep, Tensor, Deep]:
+    """The last net, the smallest loss so far at every step, and the first net that meets the target."""
+    met: list[Deep] = []
+
+    def observe(step: int, net: Deep, loss: float, gradient: float) -> None:
+        if not met and loss <= target:
+            met.append(net)
+
     trainable = tuple(f"W{h}" for h in range(1, config.depth + 1))
     ball = frobenius_ball(start, config.R / math.sqrt(config.m), trainable)
     descent = SurrogateDescent(
@@ -108,8 +127,9 @@ def _train(config: FreeConfig, start: Deep, sets: Sets, *, projected: bool) -> t
         loss=STEERED[config.direction](),
         projection=ball if projected else None,
     )
-    net, losses = descent.run(start, sets, worst(PseudoHuber()), steps=config.steps)
-    return net, torch.tensor(losses, dtype=torch.float64).cummin(dim=0).values
+    net, losses = descent.run(start, sets, worst(PseudoHuber()), steps=config.steps, observe=observe)
+    best = torch.tensor(losses, dtype=torch.float64).cummin(dim=0).values
+    return net, best, met[0] if met else net
 
 
 def work(config: FreeConfig) -> float:

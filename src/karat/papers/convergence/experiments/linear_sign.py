@@ -54,12 +54,33 @@ def net_of_sign(start: TwoLayer, direction: Tensor, shift: float) -> TwoLayer:
     return start.replace(W=start.W + moved)
 
 
+def lit_radius(start: TwoLayer, x: Tensor) -> Tensor:
+    r"""Return a radius around every point within which some pair stays active.
+
+    If :math:`x + \delta` switches off all neurons S that are active at x, then
+    :math:`\|W_S \delta\| \ge \|W_S x\|`, so that :math:`\|\delta\| < \|W_S x\| / \|W_S\|` forbids it.
+
+    Args:
+        start: a paired start.
+        x: (n, d) points.
+
+    Returns:
+        (n,).
+    """
+    W = start.W[: start.m // 2].double()
+    radii = []
+    for z in x.double() @ W.T:  # the norm of a matrix of its own for every point
+        active = z > 0
+        steepest = torch.linalg.matrix_norm(W[active], 2) if bool(active.any()) else torch.inf
+        radii.append(float(torch.linalg.vector_norm(z[active]) / steepest))
+    return torch.tensor(radii, dtype=torch.float64)
+
+
 def certified_signs(start: TwoLayer, direction: Tensor, x: Tensor, y: Tensor, tau: float) -> Tensor:
     r"""Return where that net provably keeps the label on the whole ball of radius tau, for every length.
 
     Two things are needed: :math:`y \langle v, x \rangle > \tau`, and an active pair at every point of the
-    ball. If :math:`x + \delta` switches off all neurons S that are active at x, then
-    :math:`\|W_S \delta\| \ge \|W_S x\|`, so that :math:`\|W_S x\| > \tau \|W_S\|` forbids it.
+    ball.
 
     Args:
         start: a paired start; without twins nothing is certified.
@@ -71,14 +92,8 @@ def certified_signs(start: TwoLayer, direction: Tensor, x: Tensor, y: Tensor, ta
     Returns:
         (n,) booleans.
     """
-    x, half = x.double(), start.m // 2
-    W = start.W[:half].double()
+    half = start.m // 2
     if not (torch.equal(start.W[:half], start.W[half:]) and torch.equal(start.a[:half], -start.a[half:])):
         return torch.zeros_like(y, dtype=torch.bool)
-    separated = y.double() * (x @ direction) > tau
-    lit = []
-    for z in x @ W.T:  # the norm of a matrix of its own for every point
-        active = z > 0
-        steepest = torch.linalg.matrix_norm(W[active], 2) if bool(active.any()) else 0.0
-        lit.append(bool(torch.linalg.vector_norm(z[active]) > tau * steepest))
-    return separated & torch.tensor(lit)
+    separated = y.double() * (x.double() @ direction) > tau
+    return separated & (lit_radius(start, x) > tau)

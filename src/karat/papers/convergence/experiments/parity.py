@@ -39,6 +39,20 @@ def is_even_part(activation: Activation) -> bool:
     return isinstance(activation, QuadraticRelu)
 
 
+def has_form(activation: Activation) -> bool:
+    r"""Return whether one part of every net is a form: :math:`\varphi(z) \pm \varphi(-z)` is a monomial.
+
+    Args:
+        activation: of the net.
+    """
+    z = torch.linspace(0.1, 5, 50, dtype=torch.float64)
+    if is_even_part(activation):
+        ratio = (activation(z) + activation(-z)) / z.square()
+    else:
+        ratio = (activation(z) - activation(-z)) / z
+    return bool((ratio - ratio[0]).abs().max() < 1e-9)
+
+
 def form_features(activation: Activation, x: Tensor) -> Tensor:
     """Return the coordinates in which the form is linear: products of entries, or the entries themselves.
 

@@ -20,6 +20,19 @@ DataName = Literal["caps", "apart", "ring", "same", "opposite"]
 equal or with opposite labels."""
 
 
+def require_pairs(n: int, data: str, owner: str) -> None:
+    """Refuse a number of caps that does not fit how they lie.
+
+    Args:
+        n: caps.
+        data: a name of `DataName`, or of another layout.
+        owner: whose setting it is.
+    """
+    least = {"ring": 6, "same": 4, "opposite": 4}.get(data, 2)
+    if n < least or (n % 2 and least > 2):
+        raise ValueError(f'`n` of `{owner}` must be even and at least {least} for data = "{data}", got {n}.')
+
+
 @dataclass(frozen=True)
 class PseudoHuber:
     r"""A loss as the theorems ask for it: convex, smooth, 1-Lipschitz, and 0 where the net equals the label.

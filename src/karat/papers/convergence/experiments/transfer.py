@@ -138,7 +138,7 @@ class _Watch:
 _ALL: dict[str, tuple[AttackName, ...]] = {"attack": ("worst", *OTHERS)}
 
 TRANSFER = Experiment(
-    name="convergence.transfer",
+    name="convergence.other-attacks",
     title="What do other perturbation functions see of a net that was trained against one?",
     paper="convergence",
     presets={

@@ -32,7 +32,7 @@ from karat.papers.convergence.experiments.ball_search import (
     search,
     solve,
 )
-from karat.papers.convergence.experiments.linear_sign import certified_signs, widest_direction
+from karat.papers.convergence.experiments.linear_sign import certified_signs, lit_radius, widest_direction
 from karat.papers.lazy.bounds import robust_margin_ceiling
 from karat.probes.kernel_interpolation import KernelFunction, separating_function
 from karat.study.experiment import Experiment, Preset
@@ -63,6 +63,8 @@ class VsLazyResult:
         train_accuracy: robust training accuracy of the best net found.
         certified_accuracy: robust training accuracy of a net of the ball that has the sign of a linear
             function, certified.
+        linear_margin: largest :math:`\min_i y_i \langle v, x_i \rangle` of a unit vector v.
+        lit_radius: smallest radius around a training point within which some pair stays active.
         test_accuracy: robust test accuracy of the best net found.
         clean_accuracy: its test accuracy without an attack.
         value: median of :math:`|f|` over the test images.
@@ -83,6 +85,8 @@ class VsLazyResult:
     linear: Enclosure
     train_accuracy: float
     certified_accuracy: float
+    linear_margin: float
+    lit_radius: float
     test_accuracy: float
     clean_accuracy: float
     value: float
@@ -106,8 +110,11 @@ def run(config: VsLazyConfig, generator: torch.Generator) -> VsLazyResult:
     data = config.digits
     train = data.draw(config.n, train=True, generator=generator, dtype=torch.float32)
     test = data.draw(config.n_test, train=False, generator=generator, dtype=torch.float32)
+    if config.labels == "permuted":
+        train = Samples.clean(train.x, train.y[torch.randperm(config.n, generator=generator)])
     require_compatible(train.x, train.y, config.perturbations.tau)
     start = _draw_start(config, generator)
+    direction = widest_direction(train.x, train.y)
     best = search(config, start, train)
     lower = solve(config, start, best.points, slack=True).bound
     value, gradient = best.net.value_and_input_gradient(test.x)
@@ -120,7 +127,9 @@ def run(config: VsLazyConfig, generator: torch.Generator) -> VsLazyResult:
         bound=max(0.0, lower),
         linear=Enclosure(loss=best.linear_loss, bound=max(0.0, best.linear_bound)),
         train_accuracy=best.accuracy,
-        certified_accuracy=_certified_accuracy(config, start, train),
+        certified_accuracy=_certified_accuracy(config, start, train, direction),
+        linear_margin=float((train.y.double() * (train.x.double() @ direction)).min()),
+        lit_radius=float(lit_radius(start, train.x).min()),
         test_accuracy=scores(best.net, attack(config, best.net, test), test)[1],
         clean_accuracy=float((test.y * value > 0).double().mean()),
         value=float(value.abs().median()),
@@ -164,9 +173,8 @@ def _flip_radius(net: TwoLayer, x: Tensor, generator: torch.Generator) -> float:
     return float(torch.stack(broken).amin(dim=0).median())
 
 
-def _certified_accuracy(config: VsLazyConfig, start: TwoLayer, train: Samples) -> float:
+def _certified_accuracy(config: VsLazyConfig, start: TwoLayer, train: Samples, direction: Tensor) -> float:
     """Share of training points on which a net of the ball provably keeps the label."""
-    direction = widest_direction(train.x, train.y)
     return float(certified_signs(start, direction, train.x, train.y, config.tau).double().mean())
 
 

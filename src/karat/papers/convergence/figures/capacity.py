@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from karat.papers.convergence.bounds_capacity import two_layer_parameters
 from karat.papers.convergence.checks.capacity import ShatteringRun
 from karat.papers.convergence.checks.interpolation import CapacityRun
 from karat.papers.convergence.experiments.capacity import CAPACITY
@@ -25,12 +26,16 @@ def draw_capacity(runs: Sequence[CapacityRun]) -> list[Picture]:
     ax.set_yscale("log")
     n = max(run.config.n for run in solved)
     solved = [run for run in solved if run.config.n == n]
-    d, built = pivot(solved, lambda run: run.config.d, lambda run: run.result.parameters)
-    _, least = pivot(solved, lambda run: run.config.d, lambda run: run.result.floor)
-    _, line = pivot(solved, lambda run: run.config.d, lambda run: run.result.line_parameters)
+    d, built = pivot(solved, _dimension, lambda run: _free(run, run.result.width))
+    _, least = pivot(solved, _dimension, lambda run: _free(run, run.result.floor))
+    _, line = pivot(solved, _dimension, lambda run: run.result.line_parameters)
     draw_series(ax, d, built, f"robust, built (width {n - 1})", color=PALETTE[0], band=False)
     draw_series(ax, d, least, "robust, at least", color=PALETTE[0], line="--", marker="s", band=False)
     ax.fill_between(d, least[0], built[0], color=PALETTE[0], alpha=0.12, linewidth=0)
+    general = [run for run in solved if run.result.planes_interpolated == 1]
+    if general:
+        at, planes = pivot(general, _dimension, lambda run: _free(run, run.result.planes_width))
+        draw_series(ax, at, planes, "interpolating, planes", color=PALETTE[2], marker="^", band=False)
     draw_series(ax, d, line, "interpolating, on a line", color=PALETTE[1], marker="D", band=False)
     ax.plot(d, n * d, color=INK, linestyle=":", linewidth=1.2, label="n d")
     plain_ticks(ax, list(d))
@@ -39,12 +44,18 @@ def draw_capacity(runs: Sequence[CapacityRun]) -> list[Picture]:
     ax.legend(frameon=False, fontsize=8, loc="center left", bbox_to_anchor=(1.0, 0.5))
     config = solved[0].config
     caption = (
-        f"{n} points, the middles of {n // 2} pairs of balls of radius tau that are {config.gap:g} of 2 tau "
-        f"apart and turned at random, {config.labellings} labellings each. Every net drawn does what it was "
-        "built for on all points or balls. Lower curve of the band: two-layer ReLU nets with fewer "
-        f"parameters reach too few labellings for Theorem 6.1. {seeds_note(solved)}"
+        f"{n} points, the middles of {n // 2} pairs of balls of radius tau that are {config.gap:g} of "
+        f"2 tau/d apart and turned at random, {config.labellings * len(solved)} labellings in all. Every net "
+        "drawn does what it was built for on all points or balls; nets of planes are left out where one of "
+        "them meets both labels. "
+        "Neurons of the net on a line share their direction, all others are free. Lower curve of the band: "
+        f"narrower two-layer ReLU nets reach too few labellings for Theorem 6.1. {seeds_note(solved)}"
     )
     return [Picture("What robust interpolation costs", caption, figure)]
+
+
+def _free(run: CapacityRun, width: int) -> int:
+    return two_layer_parameters(width, run.config.d)
 
 
 def draw_shattering(runs: Sequence[ShatteringRun]) -> list[Picture]:
@@ -85,7 +96,7 @@ def draw_shattering(runs: Sequence[ShatteringRun]) -> list[Picture]:
     return [Picture("Shattered clusters", caption, figure)]
 
 
-def _dimension(run: ShatteringRun) -> float:
+def _dimension(run: CapacityRun | ShatteringRun) -> float:
     return run.config.d
 
 

@@ -34,7 +34,7 @@ def draw_free(runs: Sequence[FreeRun]) -> list[Picture]:
     )
     config = widest[0].config
     ax.axhline(config.tol, color=INK, linestyle="--", linewidth=1.0, label=f"tol = {config.tol:g}")
-    ax.axhline(0, color=INK, linestyle=":", linewidth=0.8, label="certified minimum in the ball")
+    ax.axhline(0, color=INK, linestyle=":", linewidth=0.8, label="minimum, linearised")
     finish(ax, x="share of the steps", y=r"$\min_t L_A$ less the minimum", legend=False)
     ax.legend(frameon=False, fontsize=8, loc="center left", bbox_to_anchor=(1.0, 0.5))
     caption = (
