@@ -303,7 +303,6 @@ CHECKS = (
         ),
         reading="The theorem's constants may depend on C0, so that it bites only for d above some d(C0); "
         "this asks whether that happens within the dimensions of the figures.",
-        headline=True,
     ),
     Check(
         claim_id="lazy.thm3.1.constant",
