@@ -85,9 +85,9 @@ def _draw_radius(
 ) -> None:
     m = [run.config.m for run in runs]
     widths = sorted(set(m))
-    marks = {"color": color, "linestyle": "none", "alpha": 0.8}
-    ax.plot(m, [bound(run.result) for run in runs], marker="o", markersize=4, markerfacecolor="none", **marks)
-    ax.plot(m, [attained(run.result) for run in runs], marker="x", markersize=4, **marks)
+    bounds = [bound(run.result) for run in runs]
+    ax.plot(m, bounds, "o", color=color, alpha=0.8, markersize=4, markerfacecolor="none")
+    ax.plot(m, [attained(run.result) for run in runs], "x", color=color, alpha=0.8, markersize=4)
     ends = widths if len(widths) > 1 else [widths[0] / 1.5, widths[0] * 1.5]
     ax.plot(ends, [formula(R, int(width)) for width in ends], color=color, linewidth=1.0, label=f"R = {R:g}")
     ax.tick_params(colors=INK)
