@@ -3,6 +3,7 @@
 import itertools
 import math
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 import torch
@@ -40,12 +41,17 @@ def test_zero_padding_changes_nothing_but_the_dimension():
 
 def test_wide_runs_stay_within_memory():
     """m = 20,000 at d = 784 holds two copies of W (126 MB) and small tables, not many m x d temporaries."""
-    cell = cells(EXPERIMENTS["lazy.fig5"], "tiny", 1, {"side": 28, "m": 20_000, "max_steps": 3, "n_test": 4})[
-        0
-    ]
+    status = Path("/proc/self/status")
+    if not status.exists():
+        pytest.skip("this system does not tell how much memory a process holds now")
+    settings = {"side": 28, "m": 20_000, "max_steps": 3, "n_test": 4}
+    cell = cells(EXPERIMENTS["lazy.fig5"], "tiny", 1, settings)[0]
+    held = (
+        int(status.read_text().split("VmRSS:")[1].split()[0]) / 1024
+    )  # by earlier tests of this process, too
     record = execute(cell)
     assert record.status == "done"
-    assert record.peak_memory_mb < 1500
+    assert record.peak_memory_mb - held < 500
 
 
 def test_the_exact_flip_is_shorter_than_any_scanned_one():

@@ -16,6 +16,8 @@ def draw_classes(runs: Sequence[ClassesRun]) -> list[Picture]:
 
     Ref: convergence, Thm 6.1
     """
+    if not runs:
+        return []
     figure, (ax,) = new_figure(width=4.6, height=3.0)
     ax.set_xscale("log")
     ax.set_yscale("symlog", linthresh=1)

@@ -23,6 +23,8 @@ def draw_radius(runs: Sequence[RadiusRun]) -> list[Picture]:
 
     Ref: convergence, Thm 5.2
     """
+    if not runs:
+        return []
     figure, (ax,) = new_figure(width=4.2, height=3.0)
     ax.set_xscale("log")
     ax.set_yscale("log")
@@ -49,6 +51,8 @@ def draw_sums(runs: Sequence[SumsRun]) -> list[Picture]:
 
     Ref: convergence, Thm C.1
     """
+    if not runs:
+        return []
     figure, (ax,) = new_figure(width=4.2, height=3.0)
     ax.set_xscale("log")
     ax.set_yscale("log")

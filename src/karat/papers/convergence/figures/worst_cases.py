@@ -49,6 +49,8 @@ def draw_worst_cases(runs: Sequence[PatternsRun]) -> list[Picture]:
 
     Ref: convergence, Eq 10; convergence, Lem A.5; convergence, Lem A.6
     """
+    if not runs:
+        return []
     figure, axes = new_figure(len(PANELS), width=3.3, height=3.1)
     radii = sorted({run.config.R for run in runs})
     for ax, (title, name, bound, attained, formula, exponent) in zip(axes, PANELS, strict=True):
