@@ -6,7 +6,13 @@ from statistics import NormalDist
 import pytest
 import torch
 
-from karat.papers.lazy.bounds_in_law import defeated_share, defeating_dimension
+from karat.nets import init
+from karat.papers.lazy.bounds_in_law import (
+    defeated_share,
+    defeating_dimension,
+    step_constant,
+    withstanding_share,
+)
 from karat.reductions.in_law import draw_plane_start, largest_margins
 
 
@@ -47,3 +53,30 @@ def test_without_a_step_only_the_start_and_the_ball_count():
 def test_no_radius_is_outside_the_unit_interval():
     with pytest.raises(ValueError, match="`tau` of `defeated_share`"):
         defeated_share(100, 1.0, 1.5)
+
+
+@pytest.mark.slow
+def test_the_turned_net_of_a_matrix_withstands_a_step_as_often_as_the_formula_says():
+    """Chance alone moves a share of 1/2 of 300 matrices by 0.12 once in 30,000; 1/sqrt d does the rest."""
+    d, m, C0, draws = 400, 200, 1.0, 300
+    C2 = step_constant(C0, 0.5)
+    g = torch.Generator().manual_seed(0)
+    x = torch.zeros(d, dtype=torch.float64)
+    x[0] = 1.0
+    kept = 0
+    for _ in range(draws):
+        net = init.gaussian(d, m, generator=g, dtype=torch.float64)
+        f = net(x.unsqueeze(0))
+        turned = net.replace(W=net.W + torch.sign(f) * C0 / math.sqrt(m) * torch.outer(net.a, x))
+        value, gradient = turned.value_and_input_gradient(x.unsqueeze(0))
+        y = torch.sign(value)
+        moved = x - y * C2 * gradient[0] / gradient.square().sum()
+        kept += bool(y * turned(moved.unsqueeze(0)) > 0)
+    assert abs(kept / draws - withstanding_share(C0, C2)) < 0.15
+
+
+def test_a_ball_without_radius_withstands_steps_shorter_than_its_value():
+    assert withstanding_share(0.0, 1.0) == pytest.approx(2 * (1 - NormalDist(sigma=math.sqrt(0.5)).cdf(1.0)))
+    assert withstanding_share(2.0, 0.5) == 1.0
+    with pytest.raises(ValueError, match="`p_fail` of `step_constant`"):
+        step_constant(1.0, 0.0)

@@ -64,3 +64,42 @@ def defeating_dimension(C0: float, tau: float, share: float) -> float:
     k = _decline(tau)
     reach = C0 / 2 + NormalDist().inv_cdf(share) * math.sqrt(1 / 2 - k**2 / 4)
     return 1.5 + 2 * (reach / k) ** 2
+
+
+def withstanding_share(C0: float, C2: float) -> float:
+    r"""The probability that a net of the lazy ball withstands one step of size C2/|grad f|^2, at least.
+
+    In wide nets of a large dimension a gradient step of this size takes |f| down by C2 to first order,
+    whatever the gradient is, and the net whose rows all turn towards x has the largest
+    :math:`|f(x)| = |f_0| + C_0/2` of the ball, with :math:`f_0 \sim N(0, 1/2)`:
+
+    .. math:: P = 2 \big( 1 - \Phi( \sqrt 2 \, (C_2 - C_0/2) ) \big), \qquad 1 \text{ for } C_2 \le C_0/2.
+
+    Args:
+        C0: radius of the ball times sqrt m.
+        C2: of the step size.
+
+    >>> round(withstanding_share(1.0, step_constant(1.0, 0.1)), 12)
+    0.1
+
+    Ref: lazy, Thm 3.1
+    """
+    return min(1.0, 2 * NormalDist().cdf(-math.sqrt(2) * (C2 - C0 / 2)))
+
+
+def step_constant(C0: float, p_fail: float) -> float:
+    r"""The C2 at which the net of `withstanding_share` withstands the step with probability p_fail.
+
+    .. math:: C_2 = \frac{C_0}{2} + \frac{1}{\sqrt 2} \Phi^{-1}\Big( 1 - \frac{p_\text{fail}}{2} \Big)
+
+    Args:
+        C0: radius of the ball times sqrt m.
+        p_fail: probability of failure.
+
+    >>> round(step_constant(1.0, 0.1), 2), round(step_constant(10.0, 0.1), 2)
+    (1.66, 6.16)
+
+    Ref: lazy, Thm 3.1
+    """
+    require_number(p_fail, "p_fail", "step_constant", positive=True, maximum=1)
+    return C0 / 2 - NormalDist().inv_cdf(p_fail / 2) / math.sqrt(2)

@@ -26,6 +26,12 @@ thm3.1.constant | Thm 3.1 | 98 | tight
   The constant behind O(1/sqrt(d)), derived here: rows within C0/sqrt(m) of an unpaired start can enforce a
   flip length whose tangent T solves |f| + C0/2 sqrt(1 + T^2) = T |P grad f|, C0/sqrt(2 d) where f = 0.
   origin: karat
+thm3.1.size | Thm 3.1 | 98 | tight
+  In wide nets of a large dimension the net of the ball whose rows all turn towards x withstands the step of
+  size C2 with probability 2 (1 - Phi(sqrt(2) (C2 - C0/2))): p_fail costs C2 >= C0/2 + Phi^-1(1 -
+  p_fail/2)/sqrt(2).
+  origin: karat
+  uses: lazy.thm3.1
 sec3.data | Sec 3 | 113 | rate
   The power -1/2 of d is the network's and not the data's: it stays when the same data are zero-padded.
   origin: karat
