@@ -73,7 +73,7 @@ STEP_SIZE = Experiment(
     paper="lazy",
     presets={
         "tiny": Preset(config=_BASE, points=_sizes((0.25, 1.0), (0.1, 0.5)), seeds=3, cell_seconds=0.3),
-        "quick": Preset(config=_BASE, points=_sizes((0.25, 1.0), (0.1, 0.5)), seeds=6, cell_seconds=0.5),
+        "quick": Preset(config=_BASE, points=_sizes((0.25, 1.0), (0.1, 0.5)), seeds=6, cell_seconds=0.2),
         "full": Preset(
             config=StepSizeConfig(C0=1.0, C2=1.66, m=100_000, draws=1000),
             points=_sizes((0.25, 1.0, 5.0), (0.01, 0.05, 0.1, 0.5)),
