@@ -126,6 +126,23 @@ def test_four_drivers_with_kills_lose_nothing_and_repeat_only_what_was_cut_short
     assert (verify(path).records, verify(path).problems) == (300, ())
 
 
+def test_a_cell_that_another_driver_finishes_while_a_sweep_begins_counts(store, tmp_path, monkeypatch):
+    log = tmp_path / "log"
+    wanted = cells(TOY, "tiny", 1, {"log": str(log)})
+    with Store(tmp_path / "other.sqlite") as other:
+        expected = run_cells(wanted, other, workers=0)
+    missing = Store.missing
+
+    def finished_meanwhile(self, *asked):
+        self.put(expected[0])
+        return missing(self, *asked)
+
+    monkeypatch.setattr(Store, "missing", finished_meanwhile)
+    outcome = run_sweep(Sweep(experiment=TOY.name, scale="tiny", cells=wanted), store, Inline())
+    assert outcome.statuses == {"done": len(wanted)}
+    assert outcome.computed == len(wanted) - 1
+
+
 def test_a_cell_in_other_hands_is_awaited_and_not_computed(store, holder, tmp_path, meanwhile):
     log = tmp_path / "log"
     wanted = cells(TOY, "tiny", 1, {"log": str(log)})

@@ -118,15 +118,17 @@ def run_sweep(
     plan = sweep.plan()
     store.put_sweep(plan["name"], sweep.experiment, plan)
     sources = present_sources(sweep.cells[:1]) if fresh else None
-    known = store.statuses(sweep.experiment, set(plan["hashes"]))
+    ended: dict[tuple[str, int], str] = {}
     failed: dict[tuple[str, int], Record] = {}
     computed = 0
     for record in _iterate(sweep, store, engine, progress or Silent(), sources, calibrated, only_calibrate):
-        # What failed now counts, even where the store keeps an older record of the cell.
         cell, computed = (record.config_hash, record.seed), computed + 1
-        known[cell] = record.status
+        ended[cell] = record.status
         if record.status == "failed":
             failed[cell] = record
+    # Read at the end, for others may have finished cells since the sweep began. What failed now counts, even
+    # where the store keeps an older record of the cell.
+    known = store.statuses(sweep.experiment, set(plan["hashes"])) | ended
     statuses = Counter(status for (_, seed), status in known.items() if seed < sweep.seeds)
     decisions = () if sweep.target is None else _decisions(sweep, _adaptive(sweep, store, sources))
     sides = Counter(str(decision["side"]) for decision in decisions)
