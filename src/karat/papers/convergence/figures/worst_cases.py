@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from karat.papers.convergence.bounds_lemmas import worst_gradient_change, worst_non_convexity, worst_share
 from karat.papers.convergence.experiments.patterns import PATTERNS, PatternsConfig, PatternsResult
 from karat.study.drawing.picture import Drawing, Picture
-from karat.study.drawing.style import INK, PALETTE, finish, new_figure
+from karat.study.drawing.style import PALETTE, finish, new_figure
 from karat.study.run import Run
 
 PatternsRun = Run[PatternsConfig, PatternsResult]
@@ -45,7 +45,7 @@ PANELS: tuple[tuple[str, str, Value, Value, Formula, float], ...] = (
 
 
 def draw_worst_cases(runs: Sequence[PatternsRun]) -> list[Picture]:
-    """Bounds, attained values and closed forms for every radius; hardly any two of them can be told apart.
+    """Bounds, attained values and closed forms for every radius.
 
     Ref: convergence, Eq 10; convergence, Lem A.5; convergence, Lem A.6
     """
@@ -92,7 +92,6 @@ def _draw_radius(
     ax.plot(m, [attained(run.result) for run in runs], "x", color=color, alpha=0.8, markersize=4)
     ends = widths if len(widths) > 1 else [widths[0] / 1.5, widths[0] * 1.5]
     ax.plot(ends, [formula(R, int(width)) for width in ends], color=color, linewidth=1.0, label=f"R = {R:g}")
-    ax.tick_params(colors=INK)
 
 
 FIGURES = (Drawing(PATTERNS, draw_worst_cases),)
